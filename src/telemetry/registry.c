@@ -1,0 +1,11 @@
+#include "telemetry/collector.h"
+
+static const struct plugin *const items[] = {NULL};
+
+const struct registry collectors = {"collector", "collectors", items};
+
+const struct collector_ops *collector_find(const char *id, struct err *err)
+{
+    /* plugin is the first member of every ops struct */
+    return (const struct collector_ops *)registry_find(&collectors, id, err);
+}
