@@ -1,0 +1,41 @@
+/*
+ * scorer: is this answer right? behind one ops struct.
+ *
+ * A scorer that needs no judge is a pure function of the answer and the reference. Unscorable is
+ * not wrong: an answer that cannot be judged (no reference, nothing recognisable) is counted apart,
+ * with a reason.
+ *
+ * A spec is an id with optional arguments behind a colon: "exact", "numeric:0.01",
+ * "regex:^4[0-9]$".
+ */
+#ifndef IPW_SCORE_SCORER_H
+#define IPW_SCORE_SCORER_H
+
+#include "base/err.h"
+#include "core/item.h"
+#include "core/plugin.h"
+
+enum verdict { VERDICT_WRONG, VERDICT_CORRECT, VERDICT_UNSCORABLE };
+
+struct score {
+    enum verdict verdict;
+    char extracted[128]; /* what was taken as the answer, cut to fit; "" = nothing */
+    char reason[128];    /* for UNSCORABLE, and worth showing for the rest */
+};
+
+struct scorer_ops {
+    struct plugin plugin;
+    bool needs_judge;
+    /* Required unless needs_judge. args is the text behind the colon, "" when none. -EINVAL: the
+     * arguments are malformed. */
+    int (*score)(const char *args, const struct item *item, const char *answer, struct score *ret,
+                 struct err *err);
+};
+
+extern const struct registry scorers;
+
+/* Splits the spec, finds the scorer and asks it. */
+int score_answer(const char *spec, const struct item *item, const char *answer, struct score *ret,
+                 struct err *err);
+
+#endif
