@@ -1,9 +1,6 @@
-#include "version.h"
+#include "cli/commands.h"
 
-#include <stdio.h>
-
-int main(void)
+int main(int argc, char **argv)
 {
-    puts(IPW_VERSION);
-    return 0;
+    return commands_main(argc, argv);
 }

@@ -46,14 +46,11 @@ int64_t clock_suspended_ns(void)
 
 void clock_format_utc(int64_t wall_ns, char *text, size_t size)
 {
-    time_t seconds = (time_t)(wall_ns / NS_PER_S);
-    long ms = (long)(wall_ns % NS_PER_S / NS_PER_MS);
+    int64_t fraction_ns = (wall_ns % NS_PER_S + NS_PER_S) % NS_PER_S; /* also before 1970 */
+    time_t seconds = (time_t)((wall_ns - fraction_ns) / NS_PER_S);
+    long ms = (long)(fraction_ns / NS_PER_MS);
     struct tm tm;
 
-    if (ms < 0) { /* before 1970 */
-        seconds--;
-        ms += 1000;
-    }
     gmtime_r(&seconds, &tm);
     snprintf(text, size, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ", tm.tm_year + 1900, tm.tm_mon + 1,
              tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ms);
