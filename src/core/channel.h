@@ -53,6 +53,7 @@ struct device {
     char name[96];    /* "NVIDIA H100 80GB HBM3", "package-0" */
     char vendor[32];  /* "NVIDIA" */
     char uuid[64];    /* or PCI address; "" = none */
+    char type[32];    /* "GPU", "Integrated GPU", "SoC", "CPU" */
     char backend[32]; /* "NVML", "powercap" */
 };
 
