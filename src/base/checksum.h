@@ -1,0 +1,22 @@
+/*
+ * checksum: has this stretch of a file survived as it was written? Not against an adversary.
+ */
+#ifndef IPW_BASE_CHECKSUM_H
+#define IPW_BASE_CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* 64 bits over pieces: all zero is the start, the pieces may be cut anywhere. */
+struct checksum {
+    uint64_t hash;
+    uint64_t tail; /* bytes that do not fill a word yet */
+    size_t len;
+};
+
+void checksum_add(struct checksum *c, const void *data, size_t n);
+uint64_t checksum_value(const struct checksum *c);
+/* Of one piece. */
+uint64_t checksum64(const void *data, size_t n);
+
+#endif
