@@ -13,11 +13,18 @@ void arrow_schema_init(struct arrow_schema *s)
 
 static void field_release(struct arrow_field *f)
 {
+    arrow_field_drop_children(f);
+    free(f->name);
+    free(f->timezone);
+}
+
+void arrow_field_drop_children(struct arrow_field *f)
+{
     for (size_t i = 0; i < f->n_children; i++)
         field_release(&f->children[i]);
     free(f->children);
-    free(f->name);
-    free(f->timezone);
+    f->children = NULL;
+    f->n_children = 0;
 }
 
 void arrow_schema_release(struct arrow_schema *s)
@@ -150,7 +157,8 @@ static void feature_json(const struct arrow_field *f, struct json_writer *w, con
     case ARROW_LARGE_LIST:
     case ARROW_FIXED_LIST:
         jw_begin_array(w, key);
-        feature_json(&f->children[0], w, NULL);
+        for (size_t i = 0; i < f->n_children; i++)
+            feature_json(&f->children[i], w, NULL);
         jw_end_array(w);
         break;
     default:

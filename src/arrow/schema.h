@@ -88,6 +88,8 @@ struct arrow_field *arrow_field_add(struct arrow_field *parent, const char *name
                                     enum arrow_type type);
 /* A deep copy of `from` as a new child of parent. */
 struct arrow_field *arrow_field_copy(struct arrow_field *parent, const struct arrow_field *from);
+/* Removes all children of a field. */
+void arrow_field_drop_children(struct arrow_field *f);
 /* The child of this name, NULL when there is none. */
 const struct arrow_field *arrow_field_child(const struct arrow_field *parent, const char *name);
 /* How many fields the tree below (and with) this one has. */
@@ -97,7 +99,8 @@ bool arrow_field_equal(const struct arrow_field *a, const struct arrow_field *b)
 
 /* Writes the HuggingFace "features" object of the schema as a member `key`. A list is written in
  * the old spelling [T], which every version of that library reads (the new one is refused by those
- * before 4.0). */
+ * before 4.0). Fixed-width binary and decimal, whose names the tree cannot spell, get dtype null.
+ */
 void arrow_features_json(const struct arrow_schema *s, struct json_writer *w, const char *key);
 /* Sets `huggingface` to {"info": {"features": ...}} for the fields as they are now. */
 void arrow_schema_describe(struct arrow_schema *s);

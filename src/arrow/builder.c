@@ -1,0 +1,420 @@
+/*
+ * All columns are one array in pre-order, so that a subtree is a range and no pointer chain is
+ * followed. How long a column must be follows from its parent: as many values as rows, as the
+ * struct above has, or as the list above has items. `want` points at that number. The check at the
+ * end of a row compares each column's length with it, and a roll-back cuts each column to it, top
+ * down: nothing has to be remembered per row for a failure that hardly ever comes.
+ *
+ * A validity bitmap comes into use at a column's first null: most columns never have one.
+ */
+#include "arrow/builder.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EXTENT_MAX      ((size_t)INT32_MAX)
+#define EXTENT_TOO_MUCH (EXTENT_MAX + 1) /* sticks until the row is rolled back */
+#define FIRST_CAP       32
+
+struct arrow_builder {
+    struct arrow_column *columns;
+    size_t n_columns;
+    size_t rows;
+    size_t row_end; /* what the top-level columns want: rows; one more while a row is checked */
+};
+
+static int check_field(const struct arrow_field *f, int depth, struct err *err)
+{
+    bool children_fit = f->n_children == 0;
+
+    switch (f->type) {
+    case ARROW_NULL:
+    case ARROW_BOOL:
+    case ARROW_INT64:
+    case ARROW_FLOAT64:
+    case ARROW_UTF8:
+        break;
+    case ARROW_STRUCT:
+        children_fit = true;
+        break;
+    case ARROW_LIST:
+        children_fit = f->n_children == 1;
+        break;
+    default:
+        return err_set(err, ENOTSUP, "column '%.80s' has a type that cannot be written", f->name);
+    }
+    if (!children_fit || f->is_dictionary)
+        return err_set(err, EINVAL, "column '%.80s' has a wrong shape", f->name);
+    if (f->n_children > 0 && depth >= ARROW_DEPTH_MAX)
+        return err_set(err, E2BIG, "column '%.80s' is nested too deeply", f->name);
+    for (size_t i = 0; i < f->n_children; i++) {
+        int r = check_field(&f->children[i], depth + 1, err);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int arrow_schema_check_writable(const struct arrow_schema *schema, struct err *err)
+{
+    for (size_t i = 0; i < schema->root.n_children; i++) {
+        int r = check_field(&schema->root.children[i], 0, err);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Appends the field's column and those below it. */
+static void add_columns(struct arrow_builder *b, const struct arrow_field *f, const size_t *want)
+{
+    struct arrow_column *c = &b->columns[b->n_columns++];
+
+    *c = (struct arrow_column){.type = f->type, .want = want, .name = xstrdup(f->name)};
+    arrow_column_grow(c);
+    for (size_t i = 0; i < f->n_children; i++)
+        add_columns(b, &f->children[i], f->type == ARROW_LIST ? &c->extent : &c->len);
+    c->span = (size_t)(&b->columns[b->n_columns] - c);
+}
+
+int arrow_builder_new(const struct arrow_schema *schema, struct arrow_builder **ret,
+                      struct err *err)
+{
+    struct arrow_builder *b;
+    int r = arrow_schema_check_writable(schema, err);
+
+    if (r < 0)
+        return r;
+    b = xcalloc(1, sizeof(*b));
+    b->columns = xcalloc(arrow_field_count(&schema->root), sizeof(*b->columns));
+    for (size_t i = 0; i < schema->root.n_children; i++)
+        add_columns(b, &schema->root.children[i], &b->row_end);
+    *ret = b;
+    return 0;
+}
+
+void arrow_builder_free(struct arrow_builder *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n_columns; i++) {
+        free(b->columns[i].validity);
+        free(b->columns[i].i64);
+        free(b->columns[i].text);
+        free(b->columns[i].name);
+    }
+    free(b->columns);
+    free(b);
+}
+
+size_t arrow_builder_count(const struct arrow_builder *b)
+{
+    return b->n_columns;
+}
+
+struct arrow_column *arrow_builder_column(struct arrow_builder *b, size_t field)
+{
+    assert(field < b->n_columns);
+    return &b->columns[field];
+}
+
+/* A bitmap for cap bits, those from old_cap on 0. */
+static uint8_t *grow_bits(uint8_t *bits, size_t old_cap, size_t cap)
+{
+    bits = xreallocarray(bits, cap / 8, 1);
+    memset(bits + old_cap / 8, 0, (cap - old_cap) / 8);
+    return bits;
+}
+
+void arrow_column_grow(struct arrow_column *c)
+{
+    size_t cap = c->cap ? c->cap * 2 : FIRST_CAP;
+
+    switch (c->type) {
+    case ARROW_INT64:
+    case ARROW_FLOAT64:
+        c->i64 = xreallocarray(c->i64, cap, sizeof(*c->i64));
+        break;
+    case ARROW_UTF8:
+    case ARROW_LIST:
+        c->offsets = xreallocarray(c->offsets, cap + 1, sizeof(*c->offsets));
+        if (!c->cap)
+            c->offsets[0] = 0;
+        break;
+    case ARROW_BOOL:
+        c->bits = grow_bits(c->bits, c->cap, cap);
+        break;
+    default: /* null and struct hold no values */
+        break;
+    }
+    if (c->validity)
+        c->validity = grow_bits(c->validity, c->cap, cap);
+    c->cap = cap;
+}
+
+/* The first null is to come: everything so far is there. */
+static void open_validity(struct arrow_column *c)
+{
+    size_t whole = c->len / 8;
+
+    if (!c->validity)
+        c->validity = xmalloc(c->cap / 8);
+    memset(c->validity, 0xFF, whole);
+    memset(c->validity + whole, 0, c->cap / 8 - whole);
+    if (c->len % 8)
+        c->validity[whole] = (uint8_t)((1u << c->len % 8) - 1);
+}
+
+void arrow_put_null(struct arrow_column *c)
+{
+    size_t i = c->len;
+
+    if (c->type == ARROW_NULL) {
+        c->len++;
+        c->null_count++;
+        return;
+    }
+    if (i == c->cap)
+        arrow_column_grow(c);
+    if (!c->null_count)
+        open_validity(c);
+    c->null_count++;
+    c->len++;
+    switch (c->type) {
+    case ARROW_INT64:
+    case ARROW_FLOAT64:
+        c->i64[i] = 0;
+        break;
+    case ARROW_UTF8:
+    case ARROW_LIST:
+        c->offsets[i + 1] = (int32_t)c->extent;
+        break;
+    case ARROW_STRUCT:
+        for (struct arrow_column *k = arrow_column_child(c); k < c + c->span;
+             k = arrow_column_sibling(k))
+            arrow_put_null(k);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The end of a text or list of n more; once too much, always too much. */
+static size_t extend(const struct arrow_column *c, size_t n)
+{
+    return n > EXTENT_MAX || c->extent + n > EXTENT_MAX ? EXTENT_TOO_MUCH : c->extent + n;
+}
+
+void arrow_put_list(struct arrow_column *c, size_t items)
+{
+    size_t i;
+
+    assert(c->type == ARROW_LIST);
+    i = arrow_column_push(c);
+    c->extent = extend(c, items);
+    c->offsets[i + 1] = (int32_t)c->extent;
+}
+
+static void grow_text(struct arrow_column *c, size_t need)
+{
+    size_t cap = c->text_cap ? c->text_cap : 64;
+
+    while (cap < need)
+        cap *= 2;
+    c->text = xreallocarray(c->text, cap, 1);
+    c->text_cap = cap;
+}
+
+static void append_text(struct arrow_column *c, const char *p, size_t n)
+{
+    size_t end = extend(c, n), i;
+
+    if (end != EXTENT_TOO_MUCH) {
+        if (end > c->text_cap)
+            grow_text(c, end);
+        if (n)
+            memcpy(c->text + c->extent, p, n);
+    }
+    i = arrow_column_push(c);
+    c->extent = end;
+    c->offsets[i + 1] = (int32_t)end;
+}
+
+/* One pass without branches: most text is ASCII and needs no closer look. */
+static bool is_ascii(const char *p, size_t n)
+{
+    uint64_t seen = 0, word;
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&word, p + i, 8);
+        seen |= word;
+    }
+    for (; i < n; i++)
+        seen |= (unsigned char)p[i];
+    return !(seen & UINT64_C(0x8080808080808080));
+}
+
+/* Up to three times as long; what does not fit the buf does not fit the column either. */
+static void append_sanitized(struct arrow_column *c, const char *p, size_t n)
+{
+    AUTO(buf) struct buf clean = BUF_INIT(EXTENT_MAX);
+
+    if (utf8_sanitize(&clean, p, n) == 0)
+        append_text(c, clean.data, clean.len);
+    else
+        append_text(c, p, EXTENT_TOO_MUCH);
+}
+
+void arrow_put_text(struct arrow_column *c, const char *p, size_t n)
+{
+    assert(c->type == ARROW_UTF8);
+    if (!p)
+        arrow_put_null(c);
+    else if (extend(c, n) == EXTENT_TOO_MUCH || is_ascii(p, n) || utf8_valid(p, n))
+        append_text(c, p, n);
+    else
+        append_sanitized(c, p, n);
+}
+
+/* How many of the bits [from, to) are 0, and sets them all to 0. */
+static size_t cut_bits(uint8_t *bits, size_t from, size_t to)
+{
+    size_t zeros = 0;
+
+    for (size_t i = from; i < to; i++) {
+        zeros += !(bits[i / 8] >> i % 8 & 1);
+        bits[i / 8] = (uint8_t)(bits[i / 8] & ~(1u << i % 8));
+    }
+    return zeros;
+}
+
+static void cut_column(struct arrow_column *c, size_t len)
+{
+    if (c->type == ARROW_NULL)
+        c->null_count = len;
+    else if (c->null_count)
+        c->null_count -= cut_bits(c->validity, len, c->len);
+    if (c->type == ARROW_BOOL)
+        cut_bits(c->bits, len, c->len);
+    if (c->type == ARROW_UTF8 || c->type == ARROW_LIST)
+        c->extent = (size_t)c->offsets[len];
+    c->len = len;
+}
+
+static void cut_to_rows(struct arrow_builder *b)
+{
+    b->row_end = b->rows;
+    for (size_t i = 0; i < b->n_columns; i++)
+        cut_column(&b->columns[i], *b->columns[i].want);
+}
+
+/* The words for a row that is not taken in; finds the column again. */
+static int refuse_row(const struct arrow_builder *b, struct err *err)
+{
+    for (size_t i = 0; i < b->n_columns; i++)
+        if (b->columns[i].extent > EXTENT_MAX)
+            return err_set(err, EFBIG, "column '%.80s' holds too much for one record batch",
+                           b->columns[i].name);
+    for (size_t i = 0; i < b->n_columns; i++)
+        if (b->columns[i].len != *b->columns[i].want)
+            return err_set(err, EINVAL, "column '%.80s' (field %zu) has %zu values, not %zu",
+                           b->columns[i].name, i, b->columns[i].len, *b->columns[i].want);
+    return 0;
+}
+
+int arrow_builder_end_row(struct arrow_builder *b, struct err *err)
+{
+    size_t unequal = 0, extents = 0;
+    int r;
+
+    b->row_end = b->rows + 1;
+    for (size_t i = 0; i < b->n_columns; i++) {
+        unequal |= b->columns[i].len ^ *b->columns[i].want;
+        extents |= b->columns[i].extent;
+    }
+    if (!unequal && extents <= EXTENT_MAX) {
+        b->rows++;
+        return 0;
+    }
+    r = refuse_row(b, err);
+    cut_to_rows(b);
+    return r;
+}
+
+int64_t arrow_builder_rows(const struct arrow_builder *b)
+{
+    return (int64_t)b->rows;
+}
+
+void arrow_builder_clear(struct arrow_builder *b)
+{
+    b->rows = b->row_end = 0;
+    for (size_t i = 0; i < b->n_columns; i++) {
+        struct arrow_column *c = &b->columns[i];
+
+        if (c->type == ARROW_BOOL)
+            memset(c->bits, 0, (c->len + 7) / 8);
+        c->len = c->null_count = c->extent = 0;
+    }
+}
+
+const struct arrow_column *arrow_builder_columns(const struct arrow_builder *b)
+{
+    return b->columns;
+}
+
+bool arrow_builder_in_row(const struct arrow_builder *b)
+{
+    for (size_t i = 0; i < b->n_columns; i++)
+        if (b->columns[i].len != *b->columns[i].want)
+            return true;
+    return false;
+}
+
+size_t arrow_column_spans(const struct arrow_column *c, struct arrow_span spans[ARROW_SPANS_MAX])
+{
+    size_t n = 0;
+
+    if (c->type == ARROW_NULL)
+        return 0;
+    spans[n++] = (struct arrow_span){c->validity, c->null_count ? (c->len + 7) / 8 : 0};
+    switch (c->type) {
+    case ARROW_BOOL:
+        spans[n++] = (struct arrow_span){c->bits, (c->len + 7) / 8};
+        break;
+    case ARROW_INT64:
+    case ARROW_FLOAT64:
+        spans[n++] = (struct arrow_span){c->i64, 8 * c->len};
+        break;
+    case ARROW_UTF8:
+        spans[n++] = (struct arrow_span){c->offsets, 4 * (c->len + 1)};
+        spans[n++] = (struct arrow_span){c->text, c->extent};
+        break;
+    case ARROW_LIST:
+        spans[n++] = (struct arrow_span){c->offsets, 4 * (c->len + 1)};
+        break;
+    default:
+        break;
+    }
+    return n;
+}
+
+size_t arrow_builder_bytes(const struct arrow_builder *b)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < b->n_columns; i++) {
+        struct arrow_span spans[ARROW_SPANS_MAX];
+        size_t n = arrow_column_spans(&b->columns[i], spans);
+
+        for (size_t k = 0; k < n; k++)
+            bytes += (spans[k].bytes + 7) / 8 * 8;
+    }
+    return bytes;
+}
