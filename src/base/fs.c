@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +89,29 @@ int fs_read_all(int dirfd, const char *path, struct buf *out, struct err *err)
     }
     out->data[out->len] = '\0';
     return 0;
+}
+
+int fs_map_open(int dirfd, const char *path, struct fs_map *ret, struct err *err)
+{
+    AUTO_FD int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    void *map = NULL;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_sys(err, errno, "cannot open %s", path);
+    if (st.st_size > 0)
+        map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED)
+        return err_sys(err, errno, "cannot read %s", path);
+    *ret = (struct fs_map){.data = map, .size = (size_t)st.st_size};
+    return 0;
+}
+
+void fs_map_release(struct fs_map *m)
+{
+    if (m->data)
+        munmap((void *)(uintptr_t)m->data, m->size);
+    *m = (struct fs_map){0};
 }
 
 int fs_write_full(int fd, const void *data, size_t n, struct err *err)

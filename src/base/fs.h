@@ -26,6 +26,14 @@ int fs_read_i64(int dirfd, const char *path, int64_t *ret, struct err *err);
 /* Appends a whole file to out; -EMSGSIZE when the buf's limit is smaller than the file. */
 int fs_read_all(int dirfd, const char *path, struct buf *out, struct err *err);
 
+/* A whole file, mapped read-only. */
+struct fs_map {
+    const char *data; /* NULL when the file is empty */
+    size_t size;
+};
+int fs_map_open(int dirfd, const char *path, struct fs_map *ret, struct err *err);
+void fs_map_release(struct fs_map *m);
+
 /* Writes all of it, however often the kernel takes only a part. */
 int fs_write_full(int fd, const void *data, size_t n, struct err *err);
 

@@ -47,7 +47,8 @@ typedef int hfwriter_seen_fn(void *arg, const struct arrow_array *batch, struct 
 /* The directory must not hold a journal. */
 int hfwriter_create(int dirfd, const struct arrow_schema *schema, struct hfwriter **ret,
                     struct err *err);
-/* Takes up an unfinished directory. `seen` may be NULL. The schema is the directory's own. */
+/* Takes up an unfinished directory, or makes a finished one unfinished again so that rows can be
+ * added. `seen` may be NULL. The schema is the directory's own. */
 int hfwriter_resume(int dirfd, hfwriter_seen_fn *seen, void *arg, struct hfwriter **ret,
                     struct err *err);
 /* Whether there is a journal. */

@@ -2,14 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/checksum.h"
-#include "base/cleanup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define JOURNAL_MAGIC     UINT32_C(0x4A575049) /* "IPWJ" */
@@ -73,19 +69,18 @@ int journal_write(int fd, enum journal_type type, const struct iovec *parts, siz
     return r;
 }
 
-int journal_write_commit(int fd, enum journal_type type, const struct journal_commit *c,
-                         struct err *err)
+int journal_write_commit(int fd, const struct journal_commit *c, struct err *err)
 {
     struct journal_commit copy = *c;
     struct iovec part = {&copy, sizeof(copy)};
 
-    return journal_write(fd, type, &part, 1, err);
+    return journal_write(fd, JOURNAL_COMMIT, &part, 1, err);
 }
 
 static void index_entries(struct journal *j)
 {
-    const char *p = j->map;
-    size_t left = j->size;
+    const char *p = j->file.data;
+    size_t left = j->file.size;
 
     while (left >= sizeof(struct entry_head)) {
         struct entry_head head;
@@ -109,27 +104,19 @@ static void index_entries(struct journal *j)
 
 int journal_open(int dirfd, struct journal *ret, struct err *err)
 {
-    AUTO_FD int fd = openat(dirfd, JOURNAL_NAME, O_RDONLY | O_CLOEXEC);
     struct journal j = {0};
-    struct stat st;
+    int r = fs_map_open(dirfd, JOURNAL_NAME, &j.file, err);
 
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return err_sys(err, errno, "cannot open the journal");
-    j.size = (size_t)st.st_size;
-    if (j.size > 0) {
-        j.map = mmap(NULL, j.size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (j.map == MAP_FAILED)
-            return err_sys(err, errno, "cannot read the journal");
-        index_entries(&j);
-    }
+    if (r < 0)
+        return r;
+    index_entries(&j);
     *ret = j;
     return 0;
 }
 
 void journal_release(struct journal *j)
 {
-    if (j->map)
-        munmap(j->map, j->size);
+    fs_map_release(&j->file);
     free(j->entries);
     *j = (struct journal){0};
 }

@@ -10,6 +10,7 @@
 #define IPW_STORE_JOURNAL_H
 
 #include "base/err.h"
+#include "base/fs.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,10 +18,10 @@
 
 #define JOURNAL_NAME "journal"
 
-enum journal_type { JOURNAL_COMMIT = 1, JOURNAL_ROWS, JOURNAL_FINAL };
+enum journal_type { JOURNAL_COMMIT = 1, JOURNAL_ROWS };
 
 struct journal_commit {
-    uint64_t part;     /* number of the part; FINAL: how many parts there are */
+    uint64_t part;     /* number of the part */
     uint64_t from;     /* the batch's first byte */
     uint64_t to;       /* where the part ends for now */
     uint64_t checksum; /* of [from, to) */
@@ -29,8 +30,7 @@ struct journal_commit {
 /* Appends one entry, its parts in order. */
 int journal_write(int fd, enum journal_type type, const struct iovec *parts, size_t n_parts,
                   struct err *err);
-int journal_write_commit(int fd, enum journal_type type, const struct journal_commit *c,
-                         struct err *err);
+int journal_write_commit(int fd, const struct journal_commit *c, struct err *err);
 
 struct journal_entry {
     enum journal_type type;
@@ -40,15 +40,14 @@ struct journal_entry {
 
 /* A journal read whole (mapped). */
 struct journal {
-    void *map;
-    size_t size;
+    struct fs_map file;
     struct journal_entry *entries;
     size_t n, cap;
 };
 
 int journal_open(int dirfd, struct journal *ret, struct err *err);
 void journal_release(struct journal *j);
-/* The commit of a COMMIT or FINAL entry. */
+/* The commit of a COMMIT entry. */
 struct journal_commit journal_commit_of(const struct journal_entry *e);
 
 #endif
