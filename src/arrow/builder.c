@@ -48,7 +48,7 @@ static int check_field(const struct arrow_field *f, int depth, struct err *err)
     }
     if (!children_fit || f->is_dictionary)
         return err_set(err, EINVAL, "column '%.80s' has a wrong shape", f->name);
-    if (f->n_children > 0 && depth >= ARROW_DEPTH_MAX)
+    if (f->n_children > 0 && depth >= ARROW_WRITE_DEPTH_MAX)
         return err_set(err, E2BIG, "column '%.80s' is nested too deeply", f->name);
     for (size_t i = 0; i < f->n_children; i++) {
         int r = check_field(&f->children[i], depth + 1, err);
@@ -377,27 +377,27 @@ bool arrow_builder_in_row(const struct arrow_builder *b)
     return false;
 }
 
-size_t arrow_column_spans(const struct arrow_column *c, struct arrow_span spans[ARROW_SPANS_MAX])
+size_t arrow_column_spans(const struct arrow_column *c, struct arrow_buffer spans[ARROW_SPANS_MAX])
 {
     size_t n = 0;
 
     if (c->type == ARROW_NULL)
         return 0;
-    spans[n++] = (struct arrow_span){c->validity, c->null_count ? (c->len + 7) / 8 : 0};
+    spans[n++] = (struct arrow_buffer){c->validity, c->null_count ? (c->len + 7) / 8 : 0};
     switch (c->type) {
     case ARROW_BOOL:
-        spans[n++] = (struct arrow_span){c->bits, (c->len + 7) / 8};
+        spans[n++] = (struct arrow_buffer){c->bits, (c->len + 7) / 8};
         break;
     case ARROW_INT64:
     case ARROW_FLOAT64:
-        spans[n++] = (struct arrow_span){c->i64, 8 * c->len};
+        spans[n++] = (struct arrow_buffer){c->i64, 8 * c->len};
         break;
     case ARROW_UTF8:
-        spans[n++] = (struct arrow_span){c->offsets, 4 * (c->len + 1)};
-        spans[n++] = (struct arrow_span){c->text, c->extent};
+        spans[n++] = (struct arrow_buffer){c->offsets, 4 * (c->len + 1)};
+        spans[n++] = (struct arrow_buffer){c->text, c->extent};
         break;
     case ARROW_LIST:
-        spans[n++] = (struct arrow_span){c->offsets, 4 * (c->len + 1)};
+        spans[n++] = (struct arrow_buffer){c->offsets, 4 * (c->len + 1)};
         break;
     default:
         break;
@@ -410,7 +410,7 @@ size_t arrow_builder_bytes(const struct arrow_builder *b)
     size_t bytes = 0;
 
     for (size_t i = 0; i < b->n_columns; i++) {
-        struct arrow_span spans[ARROW_SPANS_MAX];
+        struct arrow_buffer spans[ARROW_SPANS_MAX];
         size_t n = arrow_column_spans(&b->columns[i], spans);
 
         for (size_t k = 0; k < n; k++)

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 /* Nesting that Arrow's C++ library still reads: struct and list levels over a leaf. */
-#define ARROW_DEPTH_MAX 63
+#define ARROW_WRITE_DEPTH_MAX 63
 
 struct arrow_builder;
 
@@ -59,7 +59,8 @@ struct arrow_column {
 };
 
 /* Whether such fields can be written: the types marked W in schema.h, lists with one child, leaves
- * with none, nesting up to ARROW_DEPTH_MAX. -ENOTSUP, -EINVAL or -E2BIG with the field's name. */
+ * with none, nesting up to ARROW_WRITE_DEPTH_MAX. -ENOTSUP, -EINVAL or -E2BIG with the field's
+ * name. */
 int arrow_schema_check_writable(const struct arrow_schema *schema, struct err *err);
 
 /* An empty builder for a schema that can be written (else as above); the schema may go away. */
@@ -153,7 +154,7 @@ static inline struct arrow_column *arrow_column_sibling(struct arrow_column *c)
 /*
  * For the writer: the columns in pre-order, and the buffers of one in the order of the format.
  */
-struct arrow_span {
+struct arrow_buffer {
     const void *data; /* may be NULL when bytes is 0 */
     size_t bytes;
 };
@@ -164,6 +165,6 @@ const struct arrow_column *arrow_builder_columns(const struct arrow_builder *b);
 /* Whether a row was begun and not ended. */
 bool arrow_builder_in_row(const struct arrow_builder *b);
 /* Fills in the buffers, returns how many there are. */
-size_t arrow_column_spans(const struct arrow_column *c, struct arrow_span spans[ARROW_SPANS_MAX]);
+size_t arrow_column_spans(const struct arrow_column *c, struct arrow_buffer spans[ARROW_SPANS_MAX]);
 
 #endif

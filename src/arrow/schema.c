@@ -37,10 +37,12 @@ void arrow_schema_release(struct arrow_schema *s)
 struct arrow_field *arrow_field_add(struct arrow_field *parent, const char *name,
                                     enum arrow_type type)
 {
+    size_t n = parent->n_children;
     struct arrow_field *f;
 
-    parent->children =
-        xreallocarray(parent->children, parent->n_children + 1, sizeof(*parent->children));
+    /* room doubles whenever n reaches a power of two: a file may have very many fields */
+    if ((n & (n - 1)) == 0)
+        parent->children = xreallocarray(parent->children, n ? 2 * n : 1, sizeof(*f));
     f = &parent->children[parent->n_children++];
     *f = (struct arrow_field){.name = xstrdup(name), .type = type, .nullable = true};
     return f;
@@ -52,6 +54,7 @@ struct arrow_field *arrow_field_copy(struct arrow_field *parent, const struct ar
 
     f->nullable = from->nullable;
     f->param = from->param;
+    f->precision = from->precision;
     f->scale = from->scale;
     f->unit = from->unit;
     f->timezone = from->timezone ? xstrdup(from->timezone) : NULL;
@@ -83,8 +86,8 @@ size_t arrow_field_count(const struct arrow_field *f)
 bool arrow_field_equal(const struct arrow_field *a, const struct arrow_field *b)
 {
     if (a->type != b->type || strcmp(a->name, b->name) != 0 || a->n_children != b->n_children ||
-        a->param != b->param || a->scale != b->scale || a->unit != b->unit ||
-        a->is_dictionary != b->is_dictionary)
+        a->param != b->param || a->precision != b->precision || a->scale != b->scale ||
+        a->unit != b->unit || a->is_dictionary != b->is_dictionary)
         return false;
     if (strcmp(a->timezone ? a->timezone : "", b->timezone ? b->timezone : "") != 0)
         return false;
@@ -94,8 +97,7 @@ bool arrow_field_equal(const struct arrow_field *a, const struct arrow_field *b)
     return true;
 }
 
-/* The dtype of a leaf as the library spells it; NULL for nested types. */
-static const char *dtype_name(const struct arrow_field *f, char *text, size_t size)
+const char *arrow_type_name(const struct arrow_field *f, char text[ARROW_TYPE_NAME_MAX])
 {
     static const char *const plain[] = {
         [ARROW_NULL] = "null",
@@ -119,9 +121,12 @@ static const char *dtype_name(const struct arrow_field *f, char *text, size_t si
         [ARROW_BINARY_VIEW] = "binary_view",
         [ARROW_DATE32] = "date32",
         [ARROW_DATE64] = "date64",
-        [ARROW_FIXED_LIST] = NULL,
+        [ARROW_STRUCT] = "struct",
+        [ARROW_LIST] = "list",
+        [ARROW_LARGE_LIST] = "large_list",
     };
     static const char *const units[] = {"s", "ms", "us", "ns"};
+    const size_t size = ARROW_TYPE_NAME_MAX;
 
     switch (f->type) {
     case ARROW_TIME32:
@@ -137,6 +142,15 @@ static const char *dtype_name(const struct arrow_field *f, char *text, size_t si
     case ARROW_DURATION:
         snprintf(text, size, "duration[%s]", units[f->unit]);
         return text;
+    case ARROW_DECIMAL:
+        snprintf(text, size, "decimal%d(%d, %d)", f->param * 8, f->precision, f->scale);
+        return text;
+    case ARROW_FIXED_BINARY:
+        snprintf(text, size, "fixed_size_binary[%d]", f->param);
+        return text;
+    case ARROW_FIXED_LIST:
+        snprintf(text, size, "fixed_size_list[%d]", f->param);
+        return text;
     default:
         return plain[f->type];
     }
@@ -144,7 +158,7 @@ static const char *dtype_name(const struct arrow_field *f, char *text, size_t si
 
 static void feature_json(const struct arrow_field *f, struct json_writer *w, const char *key)
 {
-    char text[128];
+    char text[ARROW_TYPE_NAME_MAX];
 
     switch (f->type) {
     case ARROW_STRUCT:
@@ -163,7 +177,7 @@ static void feature_json(const struct arrow_field *f, struct json_writer *w, con
         break;
     default:
         jw_begin_object(w, key);
-        jw_text(w, "dtype", dtype_name(f, text, sizeof(text)));
+        jw_text(w, "dtype", arrow_type_name(f, text));
         jw_text(w, "_type", "Value");
         jw_end_object(w);
         break;

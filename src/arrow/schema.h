@@ -11,7 +11,8 @@
  *     arrow_field_add(req, "index", ARROW_INT64);
  *     arrow_field_add(arrow_field_add(req, "reasons", ARROW_LIST), "item", ARROW_UTF8);
  *
- * A pointer to a field stays valid until a sibling is added.
+ * A pointer to a field stays valid until a sibling is added. Children are added by the functions
+ * below only, which know how much room an array of them has.
  */
 #ifndef IPW_ARROW_SCHEMA_H
 #define IPW_ARROW_SCHEMA_H
@@ -44,7 +45,7 @@ enum arrow_type {
     ARROW_LARGE_BINARY,
     ARROW_BINARY_VIEW,
     ARROW_FIXED_BINARY, /* param: byte width */
-    ARROW_DECIMAL,      /* param: byte width (16 or 32), scale in `scale` */
+    ARROW_DECIMAL,      /* param: byte width (4, 8, 16 or 32); precision, scale */
     ARROW_DATE32,
     ARROW_DATE64,
     ARROW_TIME32,    /* unit */
@@ -57,6 +58,11 @@ enum arrow_type {
     ARROW_FIXED_LIST /* param: items per list */
 };
 
+/* Limits of what is read, so that a value's text and a walk over the fields are bounded. */
+#define ARROW_SCALE_MAX    128 /* of a decimal, either sign */
+#define ARROW_TIMEZONE_MAX 64  /* bytes */
+#define ARROW_DEPTH_MAX    64  /* levels of fields, the columns being the first */
+
 enum arrow_unit { ARROW_SECOND, ARROW_MILLI, ARROW_MICRO, ARROW_NANO };
 
 struct arrow_field {
@@ -64,6 +70,7 @@ struct arrow_field {
     enum arrow_type type; /* of the values; of a dictionary-encoded column: of the dictionary */
     bool nullable;
     int32_t param;
+    int32_t precision;
     int32_t scale;
     enum arrow_unit unit;
     char *timezone; /* NULL when the file gives none */
@@ -86,7 +93,7 @@ void arrow_schema_release(struct arrow_schema *s);
 /* Appends a child (nullable) to a struct, list or the root and returns it. */
 struct arrow_field *arrow_field_add(struct arrow_field *parent, const char *name,
                                     enum arrow_type type);
-/* A deep copy of `from` as a new child of parent. */
+/* A deep copy of `from`, which is not below parent, as a new child of parent. */
 struct arrow_field *arrow_field_copy(struct arrow_field *parent, const struct arrow_field *from);
 /* Removes all children of a field. */
 void arrow_field_drop_children(struct arrow_field *f);
@@ -96,6 +103,11 @@ const struct arrow_field *arrow_field_child(const struct arrow_field *parent, co
 size_t arrow_field_count(const struct arrow_field *f);
 /* Same names, types, order and nesting. */
 bool arrow_field_equal(const struct arrow_field *a, const struct arrow_field *b);
+
+/* The type in words: "string", "timestamp[us, tz=UTC]", "list"; a leaf's are those of HuggingFace.
+ * Needs text of ARROW_TYPE_NAME_MAX bytes, but may return a constant. */
+#define ARROW_TYPE_NAME_MAX 128
+const char *arrow_type_name(const struct arrow_field *f, char text[ARROW_TYPE_NAME_MAX]);
 
 /* Writes the HuggingFace "features" object of the schema as a member `key`. A list is written in
  * the old spelling [T], which every version of that library reads (the new one is refused by those

@@ -242,7 +242,7 @@ static struct iovec part(const void *p, size_t n)
     return (struct iovec){.iov_base = (void *)(uintptr_t)p, .iov_len = n};
 }
 
-static void add_buffer(struct body *body, const struct arrow_span *span)
+static void add_buffer(struct body *body, const struct arrow_buffer *span)
 {
     body->buffers[2 * body->n_buffers] = (int64_t)body->bytes;
     body->buffers[2 * body->n_buffers + 1] = (int64_t)span->bytes;
@@ -265,7 +265,7 @@ static void lay_out_body(struct body *body, const struct arrow_builder *b)
     body->parts = xcalloc(2 + 2 * ARROW_SPANS_MAX * n, sizeof(*body->parts));
     body->n_parts = 2; /* send_message's */
     for (size_t i = 0; i < n; i++) {
-        struct arrow_span spans[ARROW_SPANS_MAX];
+        struct arrow_buffer spans[ARROW_SPANS_MAX];
         size_t n_spans = arrow_column_spans(&columns[i], spans);
 
         body->nodes[2 * i] = (int64_t)columns[i].len;

@@ -114,6 +114,8 @@ void jw_end_array(struct json_writer *w);
 void jw_null(struct json_writer *w, const char *key);
 void jw_bool(struct json_writer *w, const char *key, bool value);
 void jw_int(struct json_writer *w, const char *key, int64_t value);
+/* Exact beyond int64 too; our parser gives such a number back as the nearest double. */
+void jw_uint(struct json_writer *w, const char *key, uint64_t value);
 void jw_real(struct json_writer *w, const char *key, double value);
 /* text NULL: null. */
 void jw_text(struct json_writer *w, const char *key, const char *text);

@@ -147,6 +147,12 @@ void jw_int(struct json_writer *w, const char *key, int64_t value)
     buf_addf(w->out, "%" PRId64, value);
 }
 
+void jw_uint(struct json_writer *w, const char *key, uint64_t value)
+{
+    lead_in(w, key);
+    buf_addf(w->out, "%" PRIu64, value);
+}
+
 void jw_real(struct json_writer *w, const char *key, double value)
 {
     char text[32];

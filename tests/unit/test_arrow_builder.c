@@ -77,7 +77,7 @@ static void snapshot(const struct arrow_builder *b, struct buf *out)
 
     buf_clear(out);
     for (size_t i = 0; i < arrow_builder_count(b); i++) {
-        struct arrow_span spans[ARROW_SPANS_MAX];
+        struct arrow_buffer spans[ARROW_SPANS_MAX];
         size_t n = arrow_column_spans(&columns[i], spans);
 
         buf_addf(out, "|%zu %zu %zu:", columns[i].len, columns[i].null_count, columns[i].extent);
@@ -90,7 +90,7 @@ static void holds_exact_bytes(void **state)
 {
     AUTO_PTR(arrow_builder) struct arrow_builder *b = make_builder();
     const struct arrow_column *c = arrow_builder_columns(b);
-    struct arrow_span s[ARROW_SPANS_MAX];
+    struct arrow_buffer s[ARROW_SPANS_MAX];
     struct err err = {0};
 
     (void)state;
@@ -139,7 +139,7 @@ static void bitmap_begins_at_the_first_null(void **state)
     for (int first = 0; first < 70; first++) {
         AUTO_PTR(arrow_builder) struct arrow_builder *b = make_builder();
         const struct arrow_column *c = arrow_builder_columns(b) + F_INT;
-        struct arrow_span s[ARROW_SPANS_MAX];
+        struct arrow_buffer s[ARROW_SPANS_MAX];
         struct err err = {0};
 
         for (int i = 0; i < 75; i++) {
@@ -214,7 +214,7 @@ static void rolls_back_the_only_null(void **state)
 {
     AUTO_PTR(arrow_builder) struct arrow_builder *b = make_builder();
     const struct arrow_column *c = arrow_builder_columns(b);
-    struct arrow_span s[ARROW_SPANS_MAX];
+    struct arrow_buffer s[ARROW_SPANS_MAX];
     struct err err = {0};
 
     (void)state;
