@@ -48,7 +48,8 @@ typedef int hfwriter_seen_fn(void *arg, const struct arrow_array *batch, struct 
 int hfwriter_create(int dirfd, const struct arrow_schema *schema, struct hfwriter **ret,
                     struct err *err);
 /* Takes up an unfinished directory, or makes a finished one unfinished again so that rows can be
- * added. `seen` may be NULL. The schema is the directory's own. */
+ * added. `seen` may be NULL. The schema is the directory's own. -ENODATA when it was interrupted
+ * before the first byte was committed: nothing is lost by making it anew. */
 int hfwriter_resume(int dirfd, hfwriter_seen_fn *seen, void *arg, struct hfwriter **ret,
                     struct err *err);
 /* Whether there is a journal. */

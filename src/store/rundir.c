@@ -277,33 +277,35 @@ const char *rundir_path(const struct rundir *d)
     return d->path;
 }
 
+/* A set that was interrupted before its first byte has nothing to recover and stays as it is. */
 static int recover_dataset(int fd, struct err *err)
 {
     struct hfwriter *w = NULL;
     int r;
 
-    if (!hfwriter_unfinished(fd))
+    if (fd < 0 || !hfwriter_unfinished(fd))
         return 0;
     r = hfwriter_resume(fd, NULL, NULL, &w, err);
     if (r == 0)
         r = hfwriter_finish(w, err);
     hfwriter_free(w);
-    return r;
+    return r == -ENODATA ? 0 : r;
 }
 
 int rundir_recover(const char *path, struct err *err)
 {
-    AUTO_FD int fd = -1, telemetry = -1;
+    AUTO_FD int fd = fs_open_dir(AT_FDCWD, path, NULL), telemetry = -1;
     int r;
 
-    if (rundir_state(path) != RUNDIR_UNFINISHED)
-        return 0;
-    fd = open_locked(path, err);
     if (fd < 0)
-        return fd;
-    r = recover_dataset(fd, err);
-    telemetry = r == 0 ? fs_open_dir(fd, "telemetry", NULL) : -1;
-    if (r == 0 && telemetry >= 0)
+        return 0;
+    telemetry = fs_open_dir(fd, "telemetry", NULL);
+    if (!hfwriter_unfinished(fd) && (telemetry < 0 || !hfwriter_unfinished(telemetry)))
+        return 0;
+    r = lock_dir(fd, path, err);
+    if (r == 0)
         r = recover_dataset(telemetry, err);
-    return r < 0 ? err_prefix(err, "%s", path) : 0;
+    if (r == 0)
+        r = recover_dataset(fd, err);
+    return r < 0 && r != -EBUSY ? err_prefix(err, "%s", path) : r;
 }

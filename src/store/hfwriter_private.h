@@ -1,0 +1,44 @@
+/*
+ * What hfwriter.c (writing) and hfrecover.c (taking up what was interrupted) share.
+ */
+#ifndef IPW_STORE_HFWRITER_PRIVATE_H
+#define IPW_STORE_HFWRITER_PRIVATE_H
+
+#include "arrow/builder.h"
+#include "base/buf.h"
+#include "base/checksum.h"
+#include "base/clock.h"
+
+#include <stdint.h>
+
+#define PART_NAME_MAX 64
+
+struct hfwriter {
+    int dirfd;
+    struct arrow_schema schema;
+    struct buf schema_message;
+    struct arrow_builder *batch; /* rows since the last COMMIT */
+    struct arrow_builder *fresh; /* those of them that are not in the journal */
+    int64_t rows;                /* all */
+    mono_ns oldest_fresh;        /* when the first of `fresh` was appended */
+
+    int part_fd;
+    uint64_t part;             /* its number */
+    uint64_t offset;           /* its length: whole batches */
+    struct checksum batch_sum; /* of the batch being written */
+    uint64_t batch_bytes;
+
+    int journal_fd;
+    struct syncer *syncer;
+};
+
+/* part-00000.arrow while it is written, data-00000-of-00001.arrow when the set is finished. */
+void part_name(char name[PART_NAME_MAX], uint64_t part);
+void shard_name(char name[PART_NAME_MAX], uint64_t part, uint64_t parts);
+
+/* Everything but the files: takes the schema over. */
+int hfwriter_new(int dirfd, struct arrow_schema *schema, struct hfwriter **ret, struct err *err);
+int hfwriter_open_journal(struct hfwriter *w, const char *name, int flags, struct err *err);
+void hfwriter_copy_schema(struct arrow_schema *to, const struct arrow_schema *from);
+
+#endif
