@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct command *const commands[] = {&cmd_list, &cmd_completion, &cmd_help, NULL};
+const struct command *const commands[] = {
+    &cmd_list, &cmd_validate, &cmd_export, &cmd_completion, &cmd_help, NULL,
+};
 
 const struct command *command_find(const char *name, struct err *err)
 {

@@ -16,8 +16,10 @@ enum {
 };
 
 extern const struct command cmd_completion;
+extern const struct command cmd_export;
 extern const struct command cmd_help;
 extern const struct command cmd_list;
+extern const struct command cmd_validate;
 
 /* NULL-ended, in the order of `ipw --help`. */
 extern const struct command *const commands[];
