@@ -66,3 +66,51 @@ void arrow_put_row(struct arrow_builder *b, const struct arrow_array *batch, int
     for (size_t k = 0; k < batch->n_children; k++, c = arrow_column_sibling(c))
         arrow_put_value(c, &batch->children[k], i);
 }
+
+static bool built_null(const struct arrow_column *c, size_t i)
+{
+    return c->null_count && !(c->validity[i / 8] >> i % 8 & 1);
+}
+
+/* Value i of a column of the other builder. */
+static void put_built(struct arrow_column *to, const struct arrow_column *from, size_t i)
+{
+    if (from->type == ARROW_NULL || built_null(from, i)) {
+        arrow_put_null(to);
+        return;
+    }
+    switch (from->type) {
+    case ARROW_BOOL:
+        arrow_put_bool(to, from->bits[i / 8] >> i % 8 & 1);
+        break;
+    case ARROW_INT64:
+        arrow_put_i64(to, from->i64[i]);
+        break;
+    case ARROW_FLOAT64:
+        arrow_put_f64(to, from->f64[i]);
+        break;
+    case ARROW_UTF8:
+        arrow_put_text(to, from->text ? from->text + from->offsets[i] : "",
+                       (size_t)(from->offsets[i + 1] - from->offsets[i]));
+        break;
+    case ARROW_LIST:
+        arrow_put_list(to, (size_t)(from->offsets[i + 1] - from->offsets[i]));
+        for (int32_t k = from->offsets[i]; k < from->offsets[i + 1]; k++)
+            put_built(to + 1, from + 1, (size_t)k);
+        break;
+    default:
+        arrow_put_struct(to);
+        for (size_t k = 1; k < from->span; k += from[k].span)
+            put_built(to + k, from + k, i);
+        break;
+    }
+}
+
+void arrow_put_built_row(struct arrow_builder *to, const struct arrow_builder *from, int64_t i)
+{
+    const struct arrow_column *columns = arrow_builder_columns(from);
+    size_t n = arrow_builder_count(from);
+
+    for (size_t k = 0; k < n; k += columns[k].span)
+        put_built(arrow_builder_column(to, k), &columns[k], (size_t)i);
+}

@@ -1,5 +1,5 @@
 /*
- * copy: rows that were read are written again.
+ * copy: rows that were read, or are being built, are written again.
  */
 #ifndef IPW_ARROW_COPY_H
 #define IPW_ARROW_COPY_H
@@ -16,5 +16,8 @@ void arrow_put_value(struct arrow_column *c, const struct arrow_array *a, int64_
 /* Puts row i of a batch into the top-level columns; the schemas must be equal. The row is then to
  * be ended. */
 void arrow_put_row(struct arrow_builder *b, const struct arrow_array *batch, int64_t i);
+
+/* Puts row i of a builder into another of the same schema. The row is then to be ended. */
+void arrow_put_built_row(struct arrow_builder *to, const struct arrow_builder *from, int64_t i);
 
 #endif

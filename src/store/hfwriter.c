@@ -6,6 +6,7 @@
  */
 #include "store/hfwriter.h"
 
+#include "arrow/copy.h"
 #include "arrow/writer.h"
 #include "base/alloc.h"
 #include "base/checksum.h"
@@ -137,33 +138,39 @@ static int write_batch(struct hfwriter *w, struct err *err)
         return r;
     }
     arrow_builder_clear(w->batch);
-    arrow_builder_clear(w->fresh);
+    w->journaled = 0;
     return 0;
 }
 
+/* Writes the rows of the batch that the journal does not have. */
 static int flush_fresh(struct hfwriter *w, struct err *err)
 {
     AUTO(buf) struct buf message = BUF_INIT(BUF_MAX_OWN);
     struct arrow_sink sink = arrow_sink_buf(&message);
     struct iovec part;
-    int r;
+    int r = 0;
 
-    if (arrow_builder_rows(w->fresh) == 0)
+    if (w->journaled == arrow_builder_rows(w->batch))
         return 0;
-    r = arrow_write_batch(&sink, w->fresh, err);
+    arrow_builder_clear(w->message);
+    for (int64_t i = w->journaled; r == 0 && i < arrow_builder_rows(w->batch); i++) {
+        arrow_put_built_row(w->message, w->batch, i);
+        r = arrow_builder_end_row(w->message, err);
+    }
+    if (r == 0)
+        r = arrow_write_batch(&sink, w->message, err);
     if (r < 0)
         return r;
     part = (struct iovec){message.data, message.len};
     r = journal_write(w->journal_fd, JOURNAL_ROWS, &part, 1, err);
     if (r < 0)
         return r;
-    arrow_builder_clear(w->fresh);
+    w->journaled = arrow_builder_rows(w->batch);
     syncer_ask(w->syncer, w->part_fd, w->journal_fd);
     return 0;
 }
 
-/* Puts the row into both builders. When a column of the batch is full (2 GiB of text), the batch is
- * written early. */
+/* When a column is full (2 GiB of text), the batch is written early. */
 static int add_row(struct hfwriter *w, hfwriter_put_fn *put, void *arg, struct err *err)
 {
     int r;
@@ -177,10 +184,6 @@ static int add_row(struct hfwriter *w, hfwriter_put_fn *put, void *arg, struct e
         put(arg, w->batch);
         r = arrow_builder_end_row(w->batch, err);
     }
-    if (r < 0)
-        return r;
-    put(arg, w->fresh);
-    r = arrow_builder_end_row(w->fresh, err);
     if (r == 0)
         w->rows++;
     return r;
@@ -193,7 +196,7 @@ int hfwriter_append(struct hfwriter *w, hfwriter_put_fn *put, void *arg, mono_ns
 
     if (r < 0)
         return r;
-    if (arrow_builder_rows(w->fresh) == 1)
+    if (arrow_builder_rows(w->batch) == w->journaled + 1)
         w->oldest_fresh = now;
     if (arrow_builder_rows(w->batch) >= HFWRITER_BATCH_ROWS)
         return write_batch(w, err);
@@ -202,7 +205,8 @@ int hfwriter_append(struct hfwriter *w, hfwriter_put_fn *put, void *arg, mono_ns
 
 mono_ns hfwriter_due(const struct hfwriter *w)
 {
-    return arrow_builder_rows(w->fresh) ? w->oldest_fresh + HFWRITER_FLUSH_NS : MONO_NEVER;
+    return arrow_builder_rows(w->batch) > w->journaled ? w->oldest_fresh + HFWRITER_FLUSH_NS
+                                                       : MONO_NEVER;
 }
 
 int hfwriter_tick(struct hfwriter *w, mono_ns now, struct err *err)
@@ -248,7 +252,7 @@ void hfwriter_free(struct hfwriter *w)
     if (w->dirfd >= 0)
         close(w->dirfd);
     arrow_builder_free(w->batch);
-    arrow_builder_free(w->fresh);
+    arrow_builder_free(w->message);
     buf_release(&w->schema_message);
     arrow_schema_release(&w->schema);
     free(w);
@@ -271,7 +275,7 @@ int hfwriter_new(int dirfd, struct arrow_schema *schema, struct hfwriter **ret, 
     if (r == 0)
         r = arrow_builder_new(&w->schema, &w->batch, err);
     if (r == 0)
-        r = arrow_builder_new(&w->schema, &w->fresh, err);
+        r = arrow_builder_new(&w->schema, &w->message, err);
     if (r == 0)
         r = syncer_new(&w->syncer, err);
     if (r < 0) {

@@ -38,8 +38,8 @@
 
 struct hfwriter;
 
-/* Puts one row into the builder (arrow_builder_end_row is the writer's). Is called more than once
- * per row and must put the same each time. */
+/* Puts one row into the builder (arrow_builder_end_row is the writer's). May be called again for
+ * the same row, and then must put the same. */
 typedef void hfwriter_put_fn(void *arg, struct arrow_builder *b);
 /* Is shown every batch of rows that a resumed directory holds already. */
 typedef int hfwriter_seen_fn(void *arg, const struct arrow_array *batch, struct err *err);

@@ -17,10 +17,11 @@ struct hfwriter {
     int dirfd;
     struct arrow_schema schema;
     struct buf schema_message;
-    struct arrow_builder *batch; /* rows since the last COMMIT */
-    struct arrow_builder *fresh; /* those of them that are not in the journal */
-    int64_t rows;                /* all */
-    mono_ns oldest_fresh;        /* when the first of `fresh` was appended */
+    struct arrow_builder *batch;   /* rows since the last COMMIT */
+    struct arrow_builder *message; /* where rows for the journal are put together */
+    int64_t journaled;             /* rows of `batch` that the journal has */
+    int64_t rows;                  /* all */
+    mono_ns oldest_fresh;          /* when the first row that it has not was appended */
 
     int part_fd;
     uint64_t part;             /* its number */
