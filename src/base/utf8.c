@@ -46,12 +46,26 @@ static size_t ascii_run(const char *p, size_t n)
     return i;
 }
 
+/* Most text beyond ASCII has two or three bytes a character, and its first byte leaves nothing to
+ * ask but whether the others continue it. 0: look closer. */
+static size_t plain_char(const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    if (p[0] >= 0xC2 && p[0] < 0xE0 && n >= 2 && (p[1] & 0xC0) == 0x80)
+        return 2;
+    if (p[0] > 0xE0 && p[0] < 0xF0 && p[0] != 0xED && n >= 3 && (p[1] & 0xC0) == 0x80 &&
+        (p[2] & 0xC0) == 0x80)
+        return 3;
+    return 0;
+}
+
 bool utf8_valid(const char *p, size_t n)
 {
     size_t i = 0;
 
     while (i < n) {
-        size_t len = ascii_run(p + i, n - i);
+        size_t len = p[i] & 0x80 ? plain_char(p + i, n - i) : ascii_run(p + i, n - i);
 
         if (!len)
             len = utf8_char(p + i, n - i, NULL);

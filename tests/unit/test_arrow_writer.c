@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 /* Large, so not on the stack. */
 static struct arrow_stream stream;
@@ -420,6 +422,69 @@ static void reports_a_full_disk(void **state)
     assert_memory_equal(start, memory.data, 100);
 }
 
+static void on_signal(int signo)
+{
+    (void)signo;
+}
+
+/* In a child: waits until the pipe is full, interrupts the writer, then reads all there is. Exit 0
+ * when that is what was expected. */
+static void interrupt_and_read(const int *pipe_fds, const struct buf *expected)
+{
+    struct pollfd room = {.fd = pipe_fds[1], .events = POLLOUT};
+    AUTO(buf) struct buf got = BUF_INIT(1 << 24);
+    char piece[4096];
+    ssize_t n;
+
+    alarm(60); /* should the writer be gone */
+    while (poll(&room, 1, 0) == 1)
+        continue;
+    kill(getppid(), SIGUSR1);
+    close(pipe_fds[1]);
+    while ((n = read(pipe_fds[0], piece, sizeof(piece))) > 0)
+        buf_add(&got, piece, (size_t)n);
+    n = got.len == expected->len && memcmp(got.data, expected->data, got.len) == 0;
+    buf_release(&got);
+    _exit(n ? 0 : 1);
+}
+
+/* A signal makes writev return early, in the middle of a part: the rest follows, nothing twice. */
+static void goes_on_after_a_part(void **state)
+{
+    AUTO(arrow_schema) struct arrow_schema s = {0};
+    AUTO_PTR(arrow_builder) struct arrow_builder *b = NULL;
+    AUTO(buf) struct buf memory = BUF_INIT(1 << 24);
+    struct arrow_sink to_memory = arrow_sink_buf(&memory), to_pipe;
+    struct sigaction interrupt = {.sa_handler = on_signal}; /* without SA_RESTART */
+    int fds[2], status;
+    struct err err = {0};
+    pid_t child;
+
+    (void)state;
+    arrow_schema_init(&s);
+    arrow_field_add(&s.root, "n", ARROW_INT64);
+    arrow_field_add(&s.root, "m", ARROW_INT64);
+    assert_ok(arrow_builder_new(&s, &b, &err), &err);
+    for (int64_t i = 0; i < 100000; i++) {
+        arrow_put_i64(col(b, 0), i);
+        arrow_put_i64(col(b, 1), -i);
+        assert_ok(arrow_builder_end_row(b, &err), &err);
+    }
+    assert_ok(arrow_write_batch(&to_memory, b, &err), &err);
+    assert_int_equal(sigaction(SIGUSR1, &interrupt, NULL), 0);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    to_pipe = arrow_sink_fd(fds[1]);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        interrupt_and_read(fds, &memory);
+    close(fds[0]);
+    assert_ok(arrow_write_batch(&to_pipe, b, &err), &err);
+    close(fds[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(writes_exact_bytes),
     cmocka_unit_test(verifier_sees_changes),
@@ -430,5 +495,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(refuses),
     cmocka_unit_test(writes_to_a_file),
     cmocka_unit_test(reports_a_full_disk),
+    cmocka_unit_test(goes_on_after_a_part),
 };
 TEST_MAIN(tests)
