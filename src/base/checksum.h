@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CHECKSUM_BLOCK 32
+
 /* 64 bits over pieces: all zero is the start, the pieces may be cut anywhere. */
 struct checksum {
-    uint64_t hash;
-    uint64_t tail; /* bytes that do not fill a word yet */
-    size_t len;
+    uint64_t lanes[CHECKSUM_BLOCK / 8];
+    unsigned char tail[CHECKSUM_BLOCK]; /* bytes that do not fill a block yet */
+    uint64_t len;
 };
 
 void checksum_add(struct checksum *c, const void *data, size_t n);

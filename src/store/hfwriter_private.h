@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define PART_NAME_MAX 64
+#define CHUNK_BYTES   ((size_t)128 << 10)
 
 struct hfwriter {
     int dirfd;
@@ -28,6 +29,8 @@ struct hfwriter {
     uint64_t offset;           /* its length: whole batches */
     struct checksum batch_sum; /* of the batch being written */
     uint64_t batch_bytes;
+    char *chunk; /* CHUNK_BYTES of room, and what it holds */
+    size_t chunk_len;
 
     int journal_fd;
     struct syncer *syncer;

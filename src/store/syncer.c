@@ -1,6 +1,7 @@
 #include "store/syncer.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,13 +17,26 @@ struct syncer {
     int fds[2];
     uint64_t asked;
     uint64_t done;
+    bool urgent; /* somebody waits */
     int failure; /* errno of the first one */
     bool stop;
 };
 
+/* Not yet due: sleeps until it may be, or something changed. The lock is held. */
+static bool hold_back(struct syncer *s, mono_ns next)
+{
+    struct timespec deadline = mono_timespec(next);
+
+    if (s->urgent || s->stop || mono_now() >= next)
+        return false;
+    pthread_cond_timedwait(&s->changed, &s->lock, &deadline);
+    return true;
+}
+
 static void *syncer_main(void *arg)
 {
     struct syncer *s = arg;
+    mono_ns next = 0;
 
     pthread_mutex_lock(&s->lock);
     for (;;) {
@@ -35,6 +49,9 @@ static void *syncer_main(void *arg)
             pthread_cond_wait(&s->changed, &s->lock);
             continue;
         }
+        if (hold_back(s, next))
+            continue;
+        next = mono_now() + SYNCER_INTERVAL_NS;
         pthread_mutex_unlock(&s->lock);
         for (int i = 0; i < 2; i++)
             if (fdatasync(fds[i]) < 0 && errno != EINVAL && errno != EROFS)
@@ -52,11 +69,15 @@ static void *syncer_main(void *arg)
 int syncer_new(struct syncer **ret, struct err *err)
 {
     struct syncer *s = xcalloc(1, sizeof(*s));
+    pthread_condattr_t monotonic;
     sigset_t all, before;
     int r;
 
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     r = pthread_create(&s->thread, NULL, syncer_main, s);
@@ -107,8 +128,11 @@ int syncer_failure(struct syncer *s, struct err *err)
 int syncer_wait(struct syncer *s, struct err *err)
 {
     pthread_mutex_lock(&s->lock);
+    s->urgent = true;
+    pthread_cond_broadcast(&s->changed);
     while (s->done != s->asked)
         pthread_cond_wait(&s->changed, &s->lock);
+    s->urgent = false;
     pthread_mutex_unlock(&s->lock);
     return syncer_failure(s, err);
 }

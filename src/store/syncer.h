@@ -1,15 +1,19 @@
 /*
  * syncer: fdatasync on a thread of its own. Private to hfwriter.
  *
- * The caller writes and asks; the thread makes it durable. Asking again before the thread has begun
- * is one sync, not two.
+ * The caller writes and asks; the thread makes it durable, at most SYNCER_INTERVAL_NS later. Asking
+ * often does not sync more often: a sync makes the kernel write every page out, which is most of
+ * the cost of a fast run.
  */
 #ifndef IPW_STORE_SYNCER_H
 #define IPW_STORE_SYNCER_H
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <stdint.h>
+
+#define SYNCER_INTERVAL_NS (400 * NS_PER_MS)
 
 struct syncer;
 

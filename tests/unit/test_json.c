@@ -61,9 +61,12 @@ static void text_is_valid_utf8(void **state)
     (void)state;
     assert_int_equal(v->len, 8);
     assert_memory_equal(v->text, "\xC3\xA9\xF0\x9F\x98\x80\0|", 8);
-    v = parse("\"a\\udc00b\""); /* half a pair */
-    assert_string_equal(v->text, "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
-                                 "b");
+    /* halves of pairs, alone or with the wrong company; an escaped backslash begins nothing */
+    v = parse("\"a\\udc00b\\ud800\\u0041\\ud800\\ud83d\\ude00c\\\\ud800\\ud800\"");
+    assert_string_equal(v->text, "a\xEF\xBF\xBD"
+                                 "b\xEF\xBF\xBD"
+                                 "A\xEF\xBF\xBD\xF0\x9F\x98\x80"
+                                 "c\\ud800\xEF\xBF\xBD");
     assert_true(utf8_valid(v->text, v->len));
     assert_int_equal(json_doc_parse(&doc, "\"\xFF\"", 3, &err), -EINVAL);
 }
