@@ -426,7 +426,7 @@ int ipc_dictionary_load(struct ipc_stream *s, struct ipc_message *m, struct err 
     struct ipc_dictionary *d = ipc_dictionary_find(s, id);
     AUTO(ipc_memory) struct ipc_memory fresh = {0};
     struct ipc_loader l = {.s = s, .m = m, .err = err, .is_dictionary = true};
-    struct arrow_array *values;
+    struct arrow_array *values = NULL;
     int r;
 
     if (m->fb.problem)
