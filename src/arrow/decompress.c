@@ -1,8 +1,9 @@
 /*
  * Both libraries are used in their streaming form: room is made in steps that double, starting
  * small, and the frame fills it. Neither takes its own memory from what the frame says without a
- * bound: an LZ4 block has at most 4 MiB, and a ZSTD window is limited to what the buffer needs (at
- * least 8 MiB, which is what the common levels use when they do not know the size).
+ * bound: an LZ4 block has at most 4 MiB, and a ZSTD window is limited to what the buffer needs or
+ * plausibly has (at least 8 MiB, which is what the common levels use when they do not know the
+ * size).
  */
 #include "arrow/decompress.h"
 
@@ -15,6 +16,7 @@
 #define FIRST_STEP_BYTES    ((size_t)64 << 10)
 #define WINDOW_LOG_AT_LEAST 23
 #define WINDOW_LOG_AT_MOST  27
+#define PLAUSIBLE_RATIO     256
 
 void decompressor_release(struct decompressor *d)
 {
@@ -63,7 +65,8 @@ static int step_zstd(struct decompressor *d, struct step *s, struct err *err)
     return 0;
 }
 
-static int start_frame(struct decompressor *d, enum arrow_codec codec, size_t need, struct err *err)
+static int start_frame(struct decompressor *d, enum arrow_codec codec, size_t window,
+                       struct err *err)
 {
     int window_log = WINDOW_LOG_AT_LEAST;
 
@@ -75,7 +78,7 @@ static int start_frame(struct decompressor *d, enum arrow_codec codec, size_t ne
     }
     if (!d->zstd && !(d->zstd = ZSTD_createDCtx()))
         return err_set(err, ENOMEM, "ZSTD: no memory");
-    while (window_log < WINDOW_LOG_AT_MOST && (size_t)1 << window_log < need)
+    while (window_log < WINDOW_LOG_AT_MOST && (size_t)1 << window_log < window)
         window_log++;
     ZSTD_DCtx_reset(d->zstd, ZSTD_reset_session_only);
     ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax, window_log);
@@ -126,6 +129,7 @@ int decompress(struct decompressor *d, enum arrow_codec codec, const uint8_t *da
 {
     struct step s;
     int64_t declared;
+    bool is_plausible;
     int r;
 
     if (n < 8)
@@ -140,7 +144,8 @@ int decompress(struct decompressor *d, enum arrow_codec codec, const uint8_t *da
     if (declared < 0 || (uint64_t)declared < need)
         return err_set(err, EBADMSG, "buffer says it has %lld bytes, %zu are needed",
                        (long long)declared, need);
-    r = start_frame(d, codec, need, err);
+    is_plausible = (size_t)declared / PLAUSIBLE_RATIO <= n;
+    r = start_frame(d, codec, is_plausible ? (size_t)declared : need, err);
     if (r < 0)
         return r;
     r = buf_reserve(out, 0);

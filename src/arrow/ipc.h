@@ -121,8 +121,8 @@ int ipc_load_fail(const struct ipc_loader *l, const struct arrow_array *a, const
 int ipc_charge(struct ipc_loader *l, const struct arrow_array *a, size_t amount);
 /* Sets the length and null count of a from the next node. The count may be -1: not known. */
 int ipc_take_node(struct ipc_loader *l, struct arrow_array *a);
-/* The next buffer, which must have at least `need` bytes, decompressed; *ret has exactly those and
- * is untouched when none are needed. */
+/* The next buffer, which must have at least `need` bytes, decompressed; *ret has exactly those, and
+ * NULL when none are needed. */
 int ipc_take_buffer(struct ipc_loader *l, const struct arrow_array *a, size_t need,
                     struct arrow_span *ret);
 

@@ -103,8 +103,6 @@ static int decompress_buffer(struct ipc_loader *l, const struct arrow_array *a, 
     struct err why = {0};
     int r;
 
-    if (decompress_is_raw(span->data, span->size, &span->data, &span->size))
-        return claim(l, a, need);
     r = ipc_charge(l, a, need);
     if (r < 0)
         return r;
@@ -136,13 +134,18 @@ int ipc_take_buffer(struct ipc_loader *l, const struct arrow_array *a, size_t ne
         return ipc_load_fail(l, a,
                              "a buffer (%lld bytes from %lld on) lies outside the body of %zu",
                              (long long)size, (long long)offset, l->m->body_size);
-    if (need == 0)
+    if (need == 0) {
+        *ret = span;
         return 0;
+    }
     if (size > 0) {
         l->where = l->m->body + (size_t)offset;
         span = (struct arrow_span){l->s->data + l->where, (size_t)size};
-        r = l->codec == ARROW_UNCOMPRESSED ? claim(l, a, need)
-                                           : decompress_buffer(l, a, need, &span);
+        if (l->codec != ARROW_UNCOMPRESSED &&
+            !decompress_is_raw(span.data, span.size, &span.data, &span.size))
+            r = decompress_buffer(l, a, need, &span);
+        else if (span.size >= need)
+            r = claim(l, a, need);
     }
     if (r == 0 && span.size < need)
         r = ipc_load_fail(l, a, "a buffer has %zu bytes where %zu are needed", span.size, need);
