@@ -161,7 +161,7 @@ static bool backend_energy(void *lib, size_t gpu, struct amd_energy *ret)
 /* Watts or percent; all ones in 16 or 32 bits is "not available". */
 static double available(uint32_t word)
 {
-    return word >= 0xffff ? NAN : word;
+    return word >= 0xffff ? NAN : (double)word;
 }
 
 static void read_power(void *lib, size_t gpu, double ret[2])

@@ -169,7 +169,8 @@ static double percent(int (*call)(uint32_t, uint32_t *), size_t gpu)
 {
     uint32_t pct = 0;
 
-    return call && call((uint32_t)gpu, &pct) == RSMI_STATUS_SUCCESS && pct < 0xffff ? pct : NAN;
+    return call && call((uint32_t)gpu, &pct) == RSMI_STATUS_SUCCESS && pct < 0xffff ? (double)pct
+                                                                                    : NAN;
 }
 
 static void read_utilization(void *lib, size_t gpu, double ret[2])

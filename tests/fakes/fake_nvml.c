@@ -115,8 +115,10 @@ const char *nvmlErrorString(int code)
 
 static void uuid_of(const char *kind, unsigned int i, char *text, size_t size)
 {
-    snprintf(text, size, "%s-%x%x%x%x%x%x%x%x-1111-2222-3333-444444444444", kind, i, i, i, i, i, i,
-             i, i);
+    char digits[9] = "";
+
+    memset(digits, "0123456789abcdef"[i % 16], 8);
+    snprintf(text, size, "%s-%s-1111-2222-3333-444444444444", kind, digits);
 }
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **ret)
