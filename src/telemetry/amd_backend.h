@@ -56,7 +56,7 @@ extern const struct amd_backend rocmsmi_backend;
  * as it is. 0 or less, or not finite: false. */
 bool amd_energy_of(uint64_t count, float resolution_uj, uint64_t stamp_ns, struct amd_energy *ret);
 
-/* "0000:c1:00.0" */
+/* "0000:c1:00.0"; only the lower 16 bits of the second are looked at. */
 void amd_format_bdf(uint64_t domain, uint64_t bus_device_function, char *text, size_t size);
 
 #endif

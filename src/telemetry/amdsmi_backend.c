@@ -143,7 +143,7 @@ static void backend_describe(void *lib, size_t gpu, struct device *ret)
         block.text[0])
         vendor_text(ret->name, sizeof(ret->name), block.text);
     if (l->api.bdf && l->api.bdf(l->gpus[gpu], &bdf) == AMDSMI_STATUS_SUCCESS)
-        amd_format_bdf(bdf >> 16, bdf & 0xffff, ret->uuid, sizeof(ret->uuid));
+        amd_format_bdf(bdf >> 16, bdf, ret->uuid, sizeof(ret->uuid));
 }
 
 static bool backend_energy(void *lib, size_t gpu, struct amd_energy *ret)

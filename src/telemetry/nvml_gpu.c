@@ -407,10 +407,10 @@ static void put_ring(struct nvml_gpu *gpu, const struct nvml_api *api,
     for (unsigned int i = 0; i < n; i++) {
         mono_ns t = stamp_from_wall_us(anchor, (int64_t)ring->samples[i].timestamp_us);
 
-        ring->last_us = ring->samples[i].timestamp_us;
         /* What the wall clock's setting moved to the past or the future is left out. */
         if (t == MONO_ABSENT || t <= ring->last || t > now)
             continue;
+        ring->last_us = ring->samples[i].timestamp_us;
         sample_put(out, ring->channel, t, t, value_of(type, &ring->samples[i].value) / 1e3);
         ring->last = ring->heard = t;
         ++*put;

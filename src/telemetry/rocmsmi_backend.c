@@ -95,9 +95,8 @@ static void backend_describe(void *lib, size_t gpu, struct device *ret)
     if (l->api.name && l->api.name((uint32_t)gpu, name, sizeof(name) - 1) == RSMI_STATUS_SUCCESS &&
         name[0])
         vendor_text(ret->name, sizeof(ret->name), name);
-    /* Bits 28 to 31 are the partition of the GPU in newer versions. */
     if (l->api.pci_id && l->api.pci_id((uint32_t)gpu, &id) == RSMI_STATUS_SUCCESS)
-        amd_format_bdf(id >> 32, id & 0xffff, ret->uuid, sizeof(ret->uuid));
+        amd_format_bdf(id >> 32, id, ret->uuid, sizeof(ret->uuid));
 }
 
 static bool backend_energy(void *lib, size_t gpu, struct amd_energy *ret)

@@ -7,6 +7,7 @@
  *          future     an hour ahead
  *   RING_MS=T         the driver's ring has a sample every T (20); 0 = there is no ring
  *   RING_SIZE=N       samples that it keeps (120)
+ *   RING_SHIFT_S=S    its stamps are S seconds off (0)
  *   REASONS=BITS      what slows the clocks (0)
  *   PROCESSES=N       processes that compute on each GPU (1); every second one has two entries
  *   NAMES=A;B;...     the GPUs' names ("NVIDIA Stand-in"); the last serves the rest
@@ -242,6 +243,7 @@ int nvmlDeviceGetSamples(struct nvml_device *d, int type, unsigned long long las
                          int *value_type, unsigned int *count, struct nvml_sample *samples)
 {
     mono_ns period = (mono_ns)(fake_number(&fake, "RING_MS", 20) * 1e6), now = fake_now();
+    mono_ns shift = s_to_ns(fake_number(&fake, "RING_SHIFT_S", 0));
     int64_t size = (int64_t)fake_number(&fake, "RING_SIZE", 120), newest;
     unsigned int n = 0;
 
@@ -255,7 +257,7 @@ int nvmlDeviceGetSamples(struct nvml_device *d, int type, unsigned long long las
     *value_type = NVML_VALUE_TYPE_UNSIGNED_INT;
     newest = now / period;
     for (int64_t k = newest - size + 1; k <= newest && n < *count; k++) {
-        unsigned long long us = (unsigned long long)fake_wall_us(k * period);
+        unsigned long long us = (unsigned long long)fake_wall_us(k * period + shift);
 
         if (k < 0 || us <= last_seen_us)
             continue;

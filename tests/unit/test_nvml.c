@@ -669,6 +669,11 @@ static void not_the_library(void **state)
     assert_fails(collect_try(&c, "nvml", &(struct telemetry_env){.nvml_lib = path}), ENOEXEC,
                  &c.err, "cannot be loaded: ");
     unlink(path);
+    /* a library that is here and needs one that is not */
+    library_without(LIB, "libc.so.6", dir, path, sizeof(path));
+    assert_fails(collect_try(&c, "nvml", &(struct telemetry_env){.nvml_lib = path}), ENOEXEC,
+                 &c.err, "cannot be loaded: _ibc.so.6: ");
+    unlink(path);
     rmdir(dir);
     assert_fails(
         collect_try(&c, "nvml", &(struct telemetry_env){.nvml_lib = FAKES "/fake_empty.so"}),
@@ -752,6 +757,34 @@ static void a_ring_that_makes_no_sense_is_not_used(void **state)
     /* an hour old, by a clock that stands still */
     clear_environment("FAKE_");
     pin(mono_now() - 6 * NS_PER_S);
+    collect_open(&c, "nvml", &env);
+    assert_int_equal(collect_named(&c, "GPU 0 samples", QUANTITY_POWER_W), COLLECT_NONE);
+    collect_close(&c);
+}
+
+/* Stamps that are wrong for a while, as when the wall clock is set, cost the samples of that while
+ * and no more. */
+static void a_ring_with_wrong_stamps_recovers(void **state)
+{
+    static const char *const shifts[] = {"100", "-100", "100000"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(shifts); i++) {
+        size_t ring;
+
+        collect_open(&c, "nvml", &env);
+        ring = collect_named(&c, "GPU 0 samples", QUANTITY_POWER_W);
+        setenv("FAKE_NVML_RING_SHIFT_S", shifts[i], 1);
+        mono_sleep_until(mono_now() + 50 * NS_PER_MS);
+        assert_ok(collect_read(&c), &c.err);
+        assert_null(collect_last(&c, ring));
+        unsetenv("FAKE_NVML_RING_SHIFT_S");
+        assert_ok(collect_read(&c), &c.err);
+        assert_non_null(collect_last(&c, ring));
+        collect_close(&c);
+    }
+    /* wrong from the start: not used */
+    setenv("FAKE_NVML_RING_SHIFT_S", "10", 1);
     collect_open(&c, "nvml", &env);
     assert_int_equal(collect_named(&c, "GPU 0 samples", QUANTITY_POWER_W), COLLECT_NONE);
     collect_close(&c);
@@ -963,6 +996,7 @@ static const struct CMUnitTest tests[] = {
     TEST(not_installed),
     TEST(the_ring),
     TEST(a_ring_that_makes_no_sense_is_not_used),
+    TEST(a_ring_with_wrong_stamps_recovers),
     TEST(a_dry_ring_is_replaced_by_polling),
     TEST(stamps_of_renewal_sharpen_the_counter),
     TEST(other_stamps_do_not),
