@@ -10,6 +10,7 @@
 #include "telemetry/amd_backend.h"
 #include "telemetry/collector.h"
 #include "telemetry/stamp.h"
+#include "telemetry/vendor.h"
 #include "telemetry/visible.h"
 
 #include <errno.h>
@@ -244,8 +245,9 @@ static int amd_open(struct collector_setup *setup, void **ret_ctx, struct err *e
     size_t n = 0, first = setup->n_channels;
     int r = open_backend(a, setup->env->amdsmi_lib, &n, err);
 
-    if (r == 0)
-        r = choose(a, n, setup, err);
+    if (r < 0)
+        return vendor_blame(setup->env->sysfs_root, "0x1002", "AMD", r, err);
+    r = choose(a, n, setup, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < a->n_gpus; i++) {

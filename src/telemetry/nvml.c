@@ -283,7 +283,7 @@ static int nvml_open(struct collector_setup *setup, void **ret_ctx, struct err *
     int r = start(n, setup->env->nvml_lib, err);
 
     if (r < 0)
-        return r;
+        return vendor_blame(setup->env->sysfs_root, "0x10de", "NVIDIA", r, err);
     stamp_anchor_refresh(&n->anchor);
     r = enumerate(n, setup, err);
     if (r == 0)

@@ -2,6 +2,7 @@
  * GPUs count, and what each missing or failing function costs. */
 #include "harness.h"
 
+#include "base/fs.h"
 #include "support/collect.h"
 #include "support/simpower.h"
 #include "telemetry/amd_backend.h"
@@ -10,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 
 #define AMDSMI       FAKES "/fake_amdsmi.so"
 #define ROCMSMI      FAKES "/fake_rocmsmi.so"
@@ -534,6 +536,22 @@ static void what_the_library_says_at_the_start(void **state)
                  "ROCm SMI: no GPU can be read");
 }
 
+static void a_library_without_hardware(void **state)
+{
+    struct telemetry_env env = {.sysfs_root = dir, .amdsmi_lib = ROCMSMI};
+    char path[128];
+
+    (void)state;
+    make_temp_dir(dir);
+    setenv("FAKE_AMD_ERRORS", "rsmi_init=8", 1);
+    assert_fails(collect_try(&c, "amdsmi", &env), EIO, &c.err, "; load the driver with");
+    snprintf(path, sizeof(path), "%s/bus/pci/devices", dir);
+    assert_int_equal(fs_mkdirs(path, NULL), 0);
+    assert_fails(collect_try(&c, "amdsmi", &env), ENODEV, &c.err,
+                 "no AMD GPU here (ROCm SMI: An unknown error occurred (8))");
+    assert_int_equal(fs_remove_tree(AT_FDCWD, dir, NULL), 0);
+}
+
 static void not_the_library(void **state)
 {
     char path[96];
@@ -690,6 +708,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_counter_that_stands_at_zero_is_none),
     TEST(what_fails_is_absent_and_comes_back),
     TEST(what_the_library_says_at_the_start),
+    TEST(a_library_without_hardware),
     TEST(not_the_library),
     TEST(amd_smi_before_rocm_smi),
     TEST(stamps),

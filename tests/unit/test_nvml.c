@@ -2,12 +2,14 @@
  * which the library can be short of something. */
 #include "harness.h"
 
+#include "base/fs.h"
 #include "support/collect.h"
 #include "support/simpower.h"
 #include "telemetry/nvml_api.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -684,6 +686,41 @@ static void not_the_library(void **state)
         EIO, &c.err, "no GPU can be read");
 }
 
+static void write_vendor(const char *device, const char *vendor)
+{
+    char path[160];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", dir, device);
+    assert_int_equal(fs_mkdirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/bus/pci/devices/%s/vendor", dir, device);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%s\n", vendor);
+    fclose(f);
+}
+
+/* The library is installed, its driver is not loaded: a fault where there is such a GPU, else none.
+ */
+static void a_library_without_hardware(void **state)
+{
+    struct telemetry_env e = {.nvml_lib = LIB, .sysfs_root = dir};
+
+    (void)state;
+    make_temp_dir(dir);
+    setenv("FAKE_NVML_ERRORS", "nvmlInit_v2=9", 1);
+    assert_fails(collect_try(&c, "nvml", &e), ENXIO, &c.err, "Driver Not Loaded; load it with");
+    write_vendor("0000:00:1f.0", "0x8086");
+    assert_fails(collect_try(&c, "nvml", &e), ENODEV, &c.err,
+                 "no NVIDIA GPU here (NVML: Driver Not Loaded)");
+    write_vendor("0000:01:00.0", "0x10de");
+    assert_fails(collect_try(&c, "nvml", &e), ENXIO, &c.err, "Driver Not Loaded; load it with");
+    /* a wrong library is a mistake with and without a GPU */
+    e.nvml_lib = FAKES "/fake_empty.so";
+    assert_fails(collect_try(&c, "nvml", &e), ENOSYS, &c.err, "has no nvmlInit_v2");
+    assert_int_equal(fs_remove_tree(AT_FDCWD, dir, NULL), 0);
+}
+
 static void not_installed(void **state)
 {
     void *real = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
@@ -956,6 +993,7 @@ static void is_listed_with_its_state(void **state)
     assert_string_equal(collectors.items[1]->id, "amdsmi");
     assert_false(ops->estimates);
     setenv("IPW_NVML_LIB", LIB, 1);
+    setenv("IPW_SYSFS_ROOT", "/nonexistent", 1); /* this machine's own devices do not matter */
     status = plugin_status(&ops->plugin);
     assert_true(status.usable);
     setenv("FAKE_NVML_ERRORS", "nvmlInit_v2=9", 1);
@@ -966,6 +1004,7 @@ static void is_listed_with_its_state(void **state)
                         "load it with: modprobe nvidia (in a container: start that with --gpus "
                         "all)");
     unsetenv("IPW_NVML_LIB");
+    unsetenv("IPW_SYSFS_ROOT");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, finish)
@@ -993,6 +1032,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_gpu_lost_before_opening_is_noted),
     TEST(what_nvml_says_at_the_start),
     TEST(not_the_library),
+    TEST(a_library_without_hardware),
     TEST(not_installed),
     TEST(the_ring),
     TEST(a_ring_that_makes_no_sense_is_not_used),
