@@ -1,6 +1,9 @@
 #include "telemetry/collector.h"
 
-static const struct plugin *const items[] = {NULL};
+extern const struct collector_ops nvml_ops;
+extern const struct collector_ops amdsmi_ops;
+
+static const struct plugin *const items[] = {&nvml_ops.plugin, &amdsmi_ops.plugin, NULL};
 
 const struct registry collectors = {"collector", "collectors", items};
 
