@@ -185,7 +185,7 @@ void telemetry_put(void *row, struct arrow_builder *b)
     const struct telemetry_row *t = row;
     struct arrow_column *c = arrow_builder_column(b, 0);
 
-    put_f64(c++, ns_to_s(t->tick.seen - t->run_start));
+    put_f64(c++, ns_to_s(t->tick.at - t->run_start));
     put_f64(c++, ns_to_s(t->tick.seen - t->tick.after));
     put_string(c++, t->collector);
     put_string(c++, t->device->name);

@@ -182,7 +182,7 @@ static void telemetry_rows(void **state)
     struct telemetry_row row = {.channel = &channel,
                                 .device = &device,
                                 .collector = "nvml",
-                                .tick = {.after = 1500, .seen = 2000, .value = 70.5},
+                                .tick = {.after = 1500, .at = 2000, .seen = 2000, .value = 70.5},
                                 .run_start = 1000};
     AUTO(arrow_schema) struct arrow_schema schema = {0};
     AUTO_FREE char *text = NULL;

@@ -1,0 +1,137 @@
+/* The simulators are the truth that others are measured against, so they are checked first. */
+#include "harness.h"
+
+#include "simcounter.h"
+
+static const char *const specs[] = {
+    "const:200",
+    "sine:200,120,0.7",
+    "square:60,300,1.7,0.6",
+    "square:60,300,0.9,0.25,0.05",
+    "steps:60,350,0.3,7",
+    "steps:20,500,0.1,3,0.02",
+};
+
+/* Integrated numerically, from the curve's power alone. */
+static double integrate(const struct simcurve *p, double a, double b)
+{
+    double sum = 0, n = 400000, h = (b - a) / n;
+
+    for (double k = 0; k < n; k++)
+        sum += simcurve_watts(p, a + (k + 0.5) * h);
+    return sum * h;
+}
+
+static void joules_are_the_integral_of_watts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        struct simcurve p;
+        double truth, sum;
+
+        assert_int_equal(simcurve_parse(&p, specs[i]), 0);
+        sum = integrate(&p, 1.234, 47.5);
+        truth = simcurve_joules(&p, 47.5) - simcurve_joules(&p, 1.234);
+        assert_near(truth / sum, 1, 2e-5);
+        assert_near(simcurve_joules(&p, 0), 0, 1e-9);
+        simcurve_release(&p);
+    }
+}
+
+static void known_curves_have_known_values(void **state)
+{
+    struct simcurve p;
+
+    (void)state;
+    simcurve_parse(&p, "square:60,300,2,0.25");
+    assert_near(simcurve_watts(&p, 0.1), 300, 0);
+    assert_near(simcurve_watts(&p, 0.6), 60, 0);
+    assert_near(simcurve_joules(&p, 0.5), 150, 1e-9);
+    assert_near(simcurve_joules(&p, 2), 240, 1e-9);
+    assert_near(simcurve_joules(&p, 2000), 240000, 1e-6);
+    simcurve_release(&p);
+    simcurve_parse(&p, "sine:100,50,2");
+    assert_near(simcurve_watts(&p, 0.5), 150, 1e-9);
+    assert_near(simcurve_joules(&p, 2), 200, 1e-9);
+    simcurve_release(&p);
+}
+
+static void lag_smooths_without_changing_the_cycle(void **state)
+{
+    struct simcurve p;
+
+    (void)state;
+    simcurve_parse(&p, "square:60,300,2,0.25,0.05");
+    assert_near(simcurve_joules(&p, 2), 240, 1e-9);
+    /* continuous at the step and across the cycle */
+    assert_near(simcurve_watts(&p, 0.5 - 1e-9), simcurve_watts(&p, 0.5), 1e-4);
+    assert_near(simcurve_watts(&p, 2 - 1e-9), simcurve_watts(&p, 2), 1e-4);
+    simcurve_release(&p);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    static const char *const bad[] = {"",       "const",          "const:",       "warp:1",
+                                      "sine:1", "square:1,2,0,1", "square:1,2,3", "steps:1,2,-1,4"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct simcurve p;
+
+        assert_int_equal(simcurve_parse(&p, bad[i]), -1);
+    }
+}
+
+static void counter_shows_the_latest_refresh(void **state)
+{
+    struct simcurve p;
+    struct simcounter c = {.power = &p, .epoch = NS_PER_S, .refresh_ns = 100, .phase_ns = 30};
+
+    (void)state;
+    simcurve_parse(&p, "const:1e9"); /* 1 J each ns */
+    assert_near(simcounter_shown(&c, NS_PER_S + 29), 0, 0);
+    assert_near(simcounter_shown(&c, NS_PER_S + 30), 30, 1e-6);
+    assert_near(simcounter_shown(&c, NS_PER_S + 129), 30, 1e-6);
+    assert_near(simcounter_shown(&c, NS_PER_S + 130), 130, 1e-6);
+    c.quantum_j = 50;
+    assert_near(simcounter_shown(&c, NS_PER_S + 130), 100, 1e-6);
+    c.range_j = 250;
+    c.offset_j = 200;
+    assert_near(simcounter_shown(&c, NS_PER_S + 130), 50, 1e-6);
+    assert_near(simcounter_joules(&c, NS_PER_S + 10, NS_PER_S + 15), 5, 1e-6);
+    simcurve_release(&p);
+}
+
+static void jitter_stays_within_its_bound(void **state)
+{
+    struct simcounter c = {.refresh_ns = 1000, .jitter_ns = 300, .seed = 5};
+    mono_ns last = -1, changes = 0, early = 0, late = 0;
+
+    (void)state;
+    for (mono_ns t = 5000; t < 105000; t++) {
+        mono_ns at = simcounter_refreshed(&c, t);
+        mono_ns off;
+
+        assert_true(at <= t && t - at <= 1600);
+        if (at == last)
+            continue;
+        off = (at + 500) % 1000 - 500;
+        assert_true(off >= -300 && off <= 300);
+        early = off < early ? off : early;
+        late = off > late ? off : late;
+        changes++;
+        last = at;
+    }
+    assert_in_range(changes, 100, 102);
+    assert_true(early < -200 && late > 200);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(joules_are_the_integral_of_watts),
+    cmocka_unit_test(known_curves_have_known_values),
+    cmocka_unit_test(lag_smooths_without_changing_the_cycle),
+    cmocka_unit_test(nonsense_is_refused),
+    cmocka_unit_test(counter_shows_the_latest_refresh),
+    cmocka_unit_test(jitter_stays_within_its_bound),
+};
+TEST_MAIN(tests)
