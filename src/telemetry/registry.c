@@ -1,6 +1,12 @@
 #include "telemetry/collector.h"
 
-static const struct plugin *const items[] = {NULL};
+extern const struct collector_ops rapl_ops;
+
+/* In this order `auto` tries them: sensors before the model that stands in for them. */
+static const struct plugin *const items[] = {
+    &rapl_ops.plugin,
+    NULL,
+};
 
 const struct registry collectors = {"collector", "collectors", items};
 
