@@ -1,10 +1,12 @@
 #include "telemetry/collector.h"
 
+extern const struct collector_ops hwmon_ops;
 extern const struct collector_ops rapl_ops;
 
 /* In this order `auto` tries them: sensors before the model that stands in for them. */
 static const struct plugin *const items[] = {
     &rapl_ops.plugin,
+    &hwmon_ops.plugin,
     NULL,
 };
 
