@@ -12,6 +12,7 @@
 
 #include "harness.h"
 
+#include "base/cleanup.h"
 #include "base/fs.h"
 #include "telemetry/collector.h"
 

@@ -1,13 +1,13 @@
 #include "telemetry/collector.h"
 
+extern const struct collector_ops estimate_ops;
+extern const struct collector_ops host_ops;
 extern const struct collector_ops hwmon_ops;
 extern const struct collector_ops rapl_ops;
 
 /* In this order `auto` tries them: sensors before the model that stands in for them. */
 static const struct plugin *const items[] = {
-    &rapl_ops.plugin,
-    &hwmon_ops.plugin,
-    NULL,
+    &rapl_ops.plugin, &hwmon_ops.plugin, &host_ops.plugin, &estimate_ops.plugin, NULL,
 };
 
 const struct registry collectors = {"collector", "collectors", items};
