@@ -223,13 +223,17 @@ static bool is_summed_already(const struct collector_setup *setup, size_t device
 
 static void name_channel(const struct chip *c, const struct candidate *v, char *ret, size_t size)
 {
+    const char *blank = *c->pci ? " " : "";
+    char text[192];
+
     if (v->rule->kind == DEVICE_CPU)
-        snprintf(ret, size, "%s", v->label);
+        snprintf(text, sizeof(text), "%s", v->label);
     else if (*v->label)
-        snprintf(ret, size, "%s%s%s %.28s", c->name, *c->pci ? " " : "", c->pci, v->label);
+        snprintf(text, sizeof(text), "%s%s%s %s", c->name, blank, c->pci, v->label);
     else
-        snprintf(ret, size, "%s%s%s %s%d", c->name, *c->pci ? " " : "", c->pci,
+        snprintf(text, sizeof(text), "%s%s%s %s%d", c->name, blank, c->pci,
                  v->quantity == QUANTITY_ENERGY_J ? "energy" : "power", v->index);
+    text_clean(ret, size, text, strlen(text));
 }
 
 /* As the chip documents it, in milliseconds. */

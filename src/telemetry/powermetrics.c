@@ -44,12 +44,34 @@
 
 enum part { PART_CPU, PART_GPU, PART_ANE, N_PARTS };
 
-/* What one property list says; NAN = nothing. */
-struct list {
-    double elapsed_ns;
-    double energy_mj[N_PARTS], power_mw[N_PARTS];
-    double gpu_energy_mj, gpu_power_mw; /* some versions say it here too */
-    double gpu_idle, gpu_down;          /* parts of 1 */
+/* What one property list says, and where. Some versions say the GPU's in a section of its own. */
+enum field {
+    CPU_ENERGY_MJ, /* the parts in the order of enum part */
+    GPU_ENERGY_MJ,
+    ANE_ENERGY_MJ,
+    CPU_POWER_MW,
+    GPU_POWER_MW,
+    ANE_POWER_MW,
+    SECTION_ENERGY_MJ,
+    SECTION_POWER_MW,
+    GPU_IDLE, /* of 1 */
+    GPU_DOWN,
+    ELAPSED_NS,
+    N_FIELDS
+};
+
+static const char *const paths[N_FIELDS] = {
+    [CPU_ENERGY_MJ] = "processor/cpu_energy",
+    [GPU_ENERGY_MJ] = "processor/gpu_energy",
+    [ANE_ENERGY_MJ] = "processor/ane_energy",
+    [CPU_POWER_MW] = "processor/cpu_power",
+    [GPU_POWER_MW] = "processor/gpu_power",
+    [ANE_POWER_MW] = "processor/ane_power",
+    [SECTION_ENERGY_MJ] = "gpu/gpu_energy",
+    [SECTION_POWER_MW] = "gpu/gpu_power",
+    [GPU_IDLE] = "gpu/idle_ratio",
+    [GPU_DOWN] = "gpu/down_ratio",
+    [ELAPSED_NS] = "elapsed_ns",
 };
 
 struct powermetrics {
@@ -58,7 +80,7 @@ struct powermetrics {
     int fd;
     bool ended; /* the pipe is at its end */
     struct plist parser;
-    struct list list;
+    double list[N_FIELDS];   /* of the list that is being read; NAN = not said */
     double total_j[N_PARTS]; /* NAN = never seen */
     size_t channels[N_PARTS], busy_channel;
     mono_ns quiet_until; /* so long no new list is no news */
@@ -68,36 +90,19 @@ struct powermetrics {
     size_t n_lists;
 };
 
-static const struct {
-    const char *path;
-    size_t offset;
-} fields[] = {
-    {"elapsed_ns", offsetof(struct list, elapsed_ns)},
-    {"processor/cpu_energy", offsetof(struct list, energy_mj[PART_CPU])},
-    {"processor/gpu_energy", offsetof(struct list, energy_mj[PART_GPU])},
-    {"processor/ane_energy", offsetof(struct list, energy_mj[PART_ANE])},
-    {"processor/cpu_power", offsetof(struct list, power_mw[PART_CPU])},
-    {"processor/gpu_power", offsetof(struct list, power_mw[PART_GPU])},
-    {"processor/ane_power", offsetof(struct list, power_mw[PART_ANE])},
-    {"gpu/gpu_energy", offsetof(struct list, gpu_energy_mj)},
-    {"gpu/gpu_power", offsetof(struct list, gpu_power_mw)},
-    {"gpu/idle_ratio", offsetof(struct list, gpu_idle)},
-    {"gpu/down_ratio", offsetof(struct list, gpu_down)},
-};
-
-static void clear_list(struct list *l)
+static void clear_list(struct powermetrics *p)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-        *(double *)((char *)l + fields[i].offset) = NAN;
+    for (int i = 0; i < N_FIELDS; i++)
+        p->list[i] = NAN;
 }
 
 static void on_number(void *ctx, const char *path, double value)
 {
     struct powermetrics *p = ctx;
 
-    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-        if (strcmp(path, fields[i].path) == 0)
-            *(double *)((char *)&p->list + fields[i].offset) = value;
+    for (int i = 0; i < N_FIELDS; i++)
+        if (strcmp(path, paths[i]) == 0)
+            p->list[i] = value;
 }
 
 static double first_of(double a, double b)
@@ -105,18 +110,23 @@ static double first_of(double a, double b)
     return isnan(a) ? b : a;
 }
 
-/* Joules of a part in the time of the list, NAN = not said or nonsense. */
-static double energy_of(const struct list *l, enum part part)
+static double elapsed_ns(const struct powermetrics *p)
 {
-    double mj = l->energy_mj[part], mw = l->power_mw[part], j;
+    double ns = p->list[ELAPSED_NS];
+
+    return ns > 0 && ns <= ELAPSED_MAX_NS ? ns : NAN;
+}
+
+/* Joules of a part in the time of the list, NAN = not said or nonsense. */
+static double energy_of(const struct powermetrics *p, enum part part)
+{
+    double mj = p->list[CPU_ENERGY_MJ + part], mw = p->list[CPU_POWER_MW + part], j;
 
     if (part == PART_GPU) {
-        mj = first_of(mj, l->gpu_energy_mj);
-        mw = first_of(mw, l->gpu_power_mw);
+        mj = first_of(mj, p->list[SECTION_ENERGY_MJ]);
+        mw = first_of(mw, p->list[SECTION_POWER_MW]);
     }
-    j = mj / 1e3;
-    if (isnan(j) && l->elapsed_ns > 0 && l->elapsed_ns <= ELAPSED_MAX_NS)
-        j = mw / 1e3 * l->elapsed_ns / 1e9;
+    j = first_of(mj / 1e3, mw / 1e3 * elapsed_ns(p) / 1e9);
     return j >= 0 && j <= LIST_ENERGY_MAX_J ? j : NAN;
 }
 
@@ -129,10 +139,10 @@ static void put_total(struct powermetrics *p, enum part part)
 static void on_end(void *ctx, bool whole)
 {
     struct powermetrics *p = ctx;
-    double busy = 1 - p->list.gpu_idle - (isnan(p->list.gpu_down) ? 0 : p->list.gpu_down);
+    double busy = 1 - p->list[GPU_IDLE] - first_of(p->list[GPU_DOWN], 0);
 
     for (int part = 0; part < N_PARTS; part++) {
-        double j = whole ? energy_of(&p->list, (enum part)part) : NAN;
+        double j = whole ? energy_of(p, (enum part)part) : NAN;
 
         if (!isnan(j))
             p->total_j[part] = first_of(p->total_j[part], 0) + j;
@@ -142,10 +152,8 @@ static void on_end(void *ctx, bool whole)
     }
     if (whole && busy >= 0 && busy <= 1)
         sample_put(p->out, p->busy_channel, p->before, p->after, 100 * busy);
-    p->quiet_until = p->after + QUIET_NS;
-    if (p->list.elapsed_ns > 0 && p->list.elapsed_ns <= ELAPSED_MAX_NS)
-        p->quiet_until += 3 * (mono_ns)p->list.elapsed_ns;
-    clear_list(&p->list);
+    p->quiet_until = p->after + QUIET_NS + 3 * (mono_ns)first_of(elapsed_ns(p), 0);
+    clear_list(p);
     p->n_lists++;
 }
 
@@ -309,7 +317,7 @@ static int powermetrics_open(struct collector_setup *setup, void **ret_ctx, stru
     p = xcalloc(1, sizeof(*p));
     p->fd = p->child = -1;
     plist_init(&p->parser, on_number, on_end, p);
-    clear_list(&p->list);
+    clear_list(p);
     r = start(p, command ? command : COMMAND,
               command ? "" : "; run 'sudo -v' first, or allow " PROGRAM " in sudoers", err);
     if (r < 0) {

@@ -317,7 +317,8 @@ static void labels_are_made_harmless(void **state)
     tree_write(root, "class/hwmon/hwmon0/power2_label", " \t \n");
     assert_ok(fake_open(&f, "hwmon", root, "/nowhere", NULL), &f.err);
     assert_int_equal(f.setup.n_channels, 2);
-    assert_string_equal(f.setup.channels[0].name, "bad?[31m?name LLLLLLLLLLLLLLLLLLLLLLLLLLLL");
+    assert_int_equal(strlen(f.setup.channels[0].name), sizeof(f.setup.channels[0].name) - 1);
+    assert_int_equal(strncmp(f.setup.channels[0].name, "bad?[31m?name LLLL", 18), 0);
     assert_string_equal(f.setup.channels[1].name, "bad?[31m?name power2");
     fake_close(&f);
     tree_remove(root);
@@ -325,7 +326,7 @@ static void labels_are_made_harmless(void **state)
 
 static void permission_denied(void **state)
 {
-    char root[64], words[256];
+    char root[64], words[512];
 
     (void)state;
     tree_new(root);

@@ -407,7 +407,7 @@ static void two_dies_of_one_package_in_the_mask(void **state)
 
 static void permission_denied(void **state)
 {
-    char root[64], words[256];
+    char root[64], words[512];
 
     (void)state;
     tree_new(root);
