@@ -271,7 +271,7 @@ static void broken_files_are_absent(void **state)
 }
 
 /* Only the head of a large file is read, and a number is never cut in two. */
-static void a_huge_meminfo(void **state)
+static void huge_files(void **state)
 {
     char root[64], text[3000];
     size_t n;
@@ -283,7 +283,10 @@ static void a_huge_meminfo(void **state)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "x\n");
     snprintf(text + n, sizeof(text) - n, "MemAvailable: 123456789 kB\n");
     tree_write(root, "meminfo", text);
+    snprintf(text, sizeof(text), "cpu %490s 1 2 3 40000000000000000000\n", "");
+    tree_write(root, "stat", text);
     assert_ok(fake_open(&f, "host", "/nowhere", root, NULL), &f.err);
+    assert_null(fake_find(&f, "CPU", QUANTITY_UTILIZATION_PCT));
     assert_ok(fake_read(&f), &f.err);
     assert_near(fake_value(&f, "memory total", QUANTITY_MEMORY_TOTAL_BYTES), 1024000, 0);
     assert_true(isnan(fake_value(&f, "memory used", QUANTITY_MEMORY_USED_BYTES)));
@@ -388,7 +391,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(describes_the_system),
     cmocka_unit_test(nothing_there_is_still_a_host),
     cmocka_unit_test(broken_files_are_absent),
-    cmocka_unit_test(a_huge_meminfo),
+    cmocka_unit_test(huge_files),
     cmocka_unit_test(battery_and_mains),
     cmocka_unit_test(many_supplies),
     cmocka_unit_test(this_machine),

@@ -136,7 +136,7 @@ static void garbage_is_absent_and_all_garbage_an_error(void **state)
         "--1\n",
         "\xff\n",
         "1234567890123456789012345678901234567890123456789012345678901234\n"};
-    char root[64];
+    char root[64], far[128];
 
     (void)state;
     tree_new(root);
@@ -149,6 +149,11 @@ static void garbage_is_absent_and_all_garbage_an_error(void **state)
         assert_true(isnan(fake_value(&f, "package-0", QUANTITY_ENERGY_J)));
         assert_near(fake_value(&f, "package-1", QUANTITY_ENERGY_J), 2.0, 0);
     }
+    /* something far behind the number */
+    snprintf(far, sizeof(far), "5%80sx", "");
+    tree_write(root, "class/powercap/intel-rapl:0/energy_uj", far);
+    assert_ok(fake_read(&f), &f.err);
+    assert_true(isnan(fake_value(&f, "package-0", QUANTITY_ENERGY_J)));
     tree_write(root, "class/powercap/intel-rapl:1/energy_uj", "");
     assert_fails(fake_read(&f), ENODATA, &f.err, "rapl: no counter can be read");
     /* and it recovers */
