@@ -7,10 +7,14 @@ extern const struct collector_ops powermetrics_ops;
 extern const struct collector_ops rapl_ops;
 
 /* In this order `auto` tries them: sensors before the model that stands in for them. */
-/* clang-format off: one a line */
+/* clang-format off */
 static const struct plugin *const items[] = {
-    &rapl_ops.plugin, &hwmon_ops.plugin,    &powermetrics_ops.plugin,
-    &host_ops.plugin, &estimate_ops.plugin, NULL,
+    &rapl_ops.plugin,
+    &hwmon_ops.plugin,
+    &powermetrics_ops.plugin,
+    &host_ops.plugin,
+    &estimate_ops.plugin,
+    NULL,
 };
 /* clang-format on */
 
