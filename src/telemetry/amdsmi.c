@@ -214,7 +214,7 @@ static void declare_gauges(struct amd *a, struct amd_gpu *gpu, struct collector_
 
 static void declare(struct amd *a, struct amd_gpu *gpu, struct collector_setup *setup)
 {
-    struct device d = {.kind = DEVICE_GPU, .number = (int)gpu->number, .type = "GPU"};
+    struct device d = {.kind = DEVICE_GPU, .number = (int)gpu->number};
     struct channel base = {.range = NAN, .quantum = NAN};
     struct amd_energy e;
 

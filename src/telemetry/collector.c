@@ -27,6 +27,11 @@ struct telemetry_env telemetry_env_default(void)
 
 size_t collector_add_device(struct collector_setup *s, struct device d)
 {
+    static const char *const types[] = {
+        [DEVICE_HOST] = "Host", [DEVICE_CPU] = "CPU", [DEVICE_GPU] = "GPU", [DEVICE_SOC] = "SoC"};
+
+    if (!d.type[0])
+        snprintf(d.type, sizeof(d.type), "%s", types[d.kind]);
     GROW(s->devices, s->n_devices, s->cap_devices);
     s->devices[s->n_devices] = d;
     return s->n_devices++;

@@ -48,7 +48,7 @@ struct collector_setup {
     size_t n_notes, cap_notes;
 };
 
-/* Each returns the new entry's index within this setup. */
+/* Each returns the new entry's index within this setup. A device without a type gets its kind's. */
 size_t collector_add_device(struct collector_setup *s, struct device d);
 size_t collector_add_channel(struct collector_setup *s, struct channel c);
 void collector_note(struct collector_setup *s, const char *fmt, ...)

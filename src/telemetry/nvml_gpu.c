@@ -374,7 +374,7 @@ static void declare_gauges(struct nvml_gpu *gpu, const struct nvml_api *api,
 void nvml_gpu_declare(struct nvml_gpu *gpu, const struct nvml_api *api,
                       const struct stamp_anchor *anchor, struct collector_setup *setup)
 {
-    struct device d = {.kind = DEVICE_GPU, .number = (int)gpu->index, .type = "GPU"};
+    struct device d = {.kind = DEVICE_GPU, .number = (int)gpu->index};
     struct channel base = {.range = NAN, .quantum = NAN};
 
     gpu->energy = gpu->power = gpu->ring.channel = NVML_NO_CHANNEL;
