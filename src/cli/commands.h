@@ -16,9 +16,11 @@ enum {
 };
 
 extern const struct command cmd_completion;
+extern const struct command cmd_doctor;
 extern const struct command cmd_export;
 extern const struct command cmd_help;
 extern const struct command cmd_list;
+extern const struct command cmd_measure;
 extern const struct command cmd_validate;
 
 /* NULL-ended, in the order of `ipw --help`. */
