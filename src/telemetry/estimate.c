@@ -114,7 +114,7 @@ static void declare(struct collector_setup *setup, const struct cpu_info *cpu, s
     c.device = collector_add_device(setup, d);
     e->channel = collector_add_channel(setup, c);
     collector_note(setup,
-                   "estimate: CPU power is modelled from utilisation, %.3g W idle to %.3g W busy "
+                   "CPU power is modelled from utilisation, %.3g W idle to %.3g W busy "
                    "(%s, %d threads); set " KEY_FULL_W " and " KEY_IDLE_W,
                    e->idle_w, e->full_w, d.name, cpu->count);
 }
@@ -149,7 +149,7 @@ static int estimate_read(void *ctx, struct sample_sink *out, struct err *err)
 
     after = mono_now();
     if (r < 0)
-        return err_sys(err, -r, "estimate: cannot read the CPU times");
+        return err_sys(err, -r, "cannot read the CPU times");
     pct = cpu_times_busy_pct(&e->last, &now);
     e->last = now;
     if (!isnan(pct))

@@ -342,7 +342,7 @@ static int explain_denied(const char *root, const struct hwmon *h, struct err *e
     const char *tail = h->first_denied + head;
 
     return err_set(err, EACCES,
-                   "hwmon: %s/%s is readable by root only (%zu such files); "
+                   "%s/%s is readable by root only (%zu such files); "
                    "run 'sudo chmod a+r %s/%.*s*%s'",
                    root, h->first_denied, h->n_denied, root, head, h->first_denied,
                    tail + strspn(tail, "0123456789"));
@@ -376,7 +376,7 @@ static int hwmon_open(struct collector_setup *setup, void **ret_ctx, struct err 
         collector_note(setup, "%s", why.text);
     }
     if (h->n_left_out > 0)
-        collector_note(setup, "hwmon: %zu values that enter no total are left out", h->n_left_out);
+        collector_note(setup, "%zu values that enter no total are left out", h->n_left_out);
     *ret_ctx = h;
     return 0;
 }
@@ -429,7 +429,7 @@ static int hwmon_read(void *ctx, struct sample_sink *out, struct err *err)
     }
     if (h->sum_channel != SIZE_MAX && !isnan(sum))
         sample_put(out, h->sum_channel, sum_from, sum_to, sum);
-    return good > 0 ? 0 : err_sys(err, -failure, "hwmon: no sensor can be read");
+    return good > 0 ? 0 : err_sys(err, -failure, "no sensor can be read");
 }
 
 extern const struct collector_ops hwmon_ops;

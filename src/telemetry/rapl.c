@@ -302,10 +302,10 @@ static int explain_zone(const char *root, const struct refused *f, const char *o
 {
     if (f->denied)
         return err_set(err, EACCES,
-                       "rapl: %s/class/powercap/%s/energy_uj is readable by root only; "
+                       "%s/class/powercap/%s/energy_uj is readable by root only; "
                        "run 'sudo chmod a+r %s/class/powercap/intel-rapl*/energy_uj'%s",
                        root, f->first.id, root, or_else);
-    return err_sys(err, -f->first.failure, "rapl: cannot read %s/class/powercap/%s/energy_uj", root,
+    return err_sys(err, -f->first.failure, "cannot read %s/class/powercap/%s/energy_uj", root,
                    f->first.id);
 }
 
@@ -315,7 +315,7 @@ static int explain(const char *root, const struct refused *f, int pmu_result, st
     if (f->first.failure)
         return explain_zone(root, f, pmu_result == -EACCES ? " or '" SETCAP_COMMAND "'" : "", err);
     if (pmu_result == -EACCES)
-        return err_set(err, EACCES, "rapl: the power PMU of perf is not allowed; run '%s'",
+        return err_set(err, EACCES, "the power PMU of perf is not allowed; run '%s'",
                        SETCAP_COMMAND);
     return err_set(err, ENODEV, "no RAPL domains under %s/class/powercap", root);
 }
@@ -383,7 +383,7 @@ static int rapl_read(void *ctx, struct sample_sink *out, struct err *err)
         }
         before = after;
     }
-    return good > 0 ? 0 : err_sys(err, -failure, "rapl: no counter can be read");
+    return good > 0 ? 0 : err_sys(err, -failure, "no counter can be read");
 }
 
 extern const struct collector_ops rapl_ops;

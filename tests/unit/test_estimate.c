@@ -156,7 +156,7 @@ static void without_cpu_times_there_is_none(void **state)
     assert_ok(fake_open(&f, "estimate", "/nowhere", root, NULL), &f.err);
     assert_string_equal(f.setup.devices[0].name, "CPU");
     tree_write(root, "stat", "");
-    assert_fails(fake_read(&f), ENODATA, &f.err, "estimate: cannot read the CPU times");
+    assert_fails(fake_read(&f), ENODATA, &f.err, "cannot read the CPU times");
     fake_close(&f);
 }
 

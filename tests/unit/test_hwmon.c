@@ -271,7 +271,7 @@ static void values_that_cannot_be_are_absent(void **state)
         tree_write(root, "class/hwmon/hwmon0/power1_average", bad[i]);
         r = fake_read(&f);
         assert_true(r < 0);
-        assert_non_null(strstr(f.err.text, "hwmon: no sensor can be read"));
+        assert_non_null(strstr(f.err.text, "no sensor can be read"));
         assert_true(isnan(f.last[0]));
     }
     fake_close(&f);
@@ -340,7 +340,7 @@ static void permission_denied(void **state)
     if (!become_nobody())
         skip();
     snprintf(words, sizeof(words),
-             "hwmon: %s/class/hwmon/hwmon0/energy1_input is readable by root only (2 such files); "
+             "%s/class/hwmon/hwmon0/energy1_input is readable by root only (2 such files); "
              "run 'sudo chmod a+r %s/class/hwmon/hwmon0/energy*_input'",
              root, root);
     assert_int_equal(fake_open(&f, "hwmon", root, "/nowhere", NULL), -EACCES);
@@ -402,7 +402,7 @@ static void thousands_of_sensors(void **state)
     /* what is summed is there, however late it comes */
     assert_int_equal(fake_channel(&f, "amdgpu power1", QUANTITY_POWER_W)->rail, RAIL_GPU);
     assert_int_equal(f.setup.n_notes, 1);
-    assert_string_equal(f.setup.notes[0], "hwmon: 1743 values that enter no total are left out");
+    assert_string_equal(f.setup.notes[0], "1743 values that enter no total are left out");
     assert_ok(fake_read(&f), &f.err);
     assert_near(fake_value(&f, "amdgpu power1", QUANTITY_POWER_W), 7.0, 0);
     fake_close(&f);

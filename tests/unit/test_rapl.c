@@ -155,7 +155,7 @@ static void garbage_is_absent_and_all_garbage_an_error(void **state)
     assert_ok(fake_read(&f), &f.err);
     assert_true(isnan(fake_value(&f, "package-0", QUANTITY_ENERGY_J)));
     tree_write(root, "class/powercap/intel-rapl:1/energy_uj", "");
-    assert_fails(fake_read(&f), ENODATA, &f.err, "rapl: no counter can be read");
+    assert_fails(fake_read(&f), ENODATA, &f.err, "no counter can be read");
     /* and it recovers */
     tree_write(root, "class/powercap/intel-rapl:0/energy_uj", "9223372036854775807");
     assert_ok(fake_read(&f), &f.err);
@@ -423,7 +423,7 @@ static void permission_denied(void **state)
     if (!become_nobody())
         skip();
     snprintf(words, sizeof(words),
-             "rapl: %s/class/powercap/intel-rapl:0/energy_uj is readable by root only; "
+             "%s/class/powercap/intel-rapl:0/energy_uj is readable by root only; "
              "run 'sudo chmod a+r %s/class/powercap/intel-rapl*/energy_uj'",
              root, root);
     assert_int_equal(fake_open(&f, "rapl", root, "/nowhere", NULL), -EACCES);
