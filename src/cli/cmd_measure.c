@@ -181,6 +181,7 @@ static int run_command(char **argv, struct outcome *ret, struct err *err)
 static int pass_on(int status)
 {
     if (WIFSIGNALED(status)) {
+        fflush(NULL); /* nothing after this is certain to run */
         signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
         return 128 + WTERMSIG(status);
