@@ -2,7 +2,7 @@
  * Start-up: `ipw list all` and `ipw --help` against `curl --version`, which loads the same
  * libraries. The commands take turns, so that noise hits all alike; the median of each counts.
  */
-#include "bench.h"
+#include "bench_row.h"
 
 #include "base/clock.h"
 
@@ -35,13 +35,6 @@ static double run_once(char *const argv[])
     return (double)(mono_now() - start) / 1e6;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv)
 {
     char *ipw = argc == 2 ? argv[1] : NULL;
@@ -51,20 +44,19 @@ int main(int argc, char **argv)
     char *const *const commands[] = {curl, list_all, help};
     static const char *const names[] = {"", "start-up, ipw list all", "start-up, ipw --help"};
     static double ms[3][ROUNDS];
-    char limit[32], measured[32];
+    double limit;
 
     if (!ipw)
         return 1;
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < 3; i++)
             ms[i][round] = run_once(commands[i]);
-    for (int i = 0; i < 3; i++)
-        qsort(ms[i], ROUNDS, sizeof(double), compare);
-    snprintf(limit, sizeof(limit), "%.2f ms", ms[0][ROUNDS / 2]);
+    limit = bench_quantile(ms[0], ROUNDS, 0.5);
     for (int i = 1; i < 3; i++) {
-        snprintf(measured, sizeof(measured), "%.2f ms", ms[i][ROUNDS / 2]);
-        bench_row(names[i], "curl --version", limit, measured,
-                  ms[i][ROUNDS / 2] / ms[0][ROUNDS / 2], "x", 1.3, 1);
+        double median = bench_quantile(ms[i], ROUNDS, 0.5);
+
+        bench_print(&(struct bench_row){names[i], "curl --version", limit, median, "ms",
+                                        median / limit, "x", "<= 1.3x", median <= 1.3 * limit});
     }
     return 0;
 }

@@ -5,7 +5,7 @@
  * Each part runs in a child of its own, so that peak memory is its own; writing and the bare write
  * take turns, and the best of several rounds counts on both sides.
  */
-#include "bench.h"
+#include "bench_row.h"
 
 #include "arrow/builder.h"
 #include "arrow/reader.h"
@@ -168,7 +168,7 @@ static void clear_dir(void)
 static void bench_writing(void)
 {
     struct figures best = {.cpu_s = INFINITY}, bare = {.cpu_s = INFINITY}, small, large;
-    char limit[48], measured[48];
+    double ratio;
 
     for (int round = 0; round < ROUNDS; round++) {
         struct figures f = in_child(records_part, RECORDS), b;
@@ -178,21 +178,21 @@ static void bench_writing(void)
         bare = b.cpu_s < bare.cpu_s ? b : bare;
         clear_dir();
     }
-    snprintf(limit, sizeof(limit), "%.2f us", bare.cpu_s / RECORDS * 1e6);
-    snprintf(measured, sizeof(measured), "%.2f us", best.cpu_s / RECORDS * 1e6);
-    bench_row("CPU time to write a record (100 000 of 2 kB)", "write(2) of the same bytes", limit,
-              measured, best.cpu_s / bare.cpu_s, "x", 4, 1);
+    ratio = best.cpu_s / bare.cpu_s;
+    bench_print(&(struct bench_row){"CPU time to write a record (100 000 of 2 kB)",
+                                    "write(2) of the same bytes", bare.cpu_s / RECORDS * 1e6,
+                                    best.cpu_s / RECORDS * 1e6, "us", ratio, "x", "<= 4x",
+                                    ratio <= 4});
     small = in_child(records_part, 1000);
     clear_dir();
-    snprintf(measured, sizeof(measured), "%.1f MiB", best.peak_mib);
-    bench_row("peak memory, 100 000 records", "64 MiB", "64 MiB", measured, best.peak_mib, " MiB",
-              64, 1);
+    bench_print(&(struct bench_row){"peak memory, 100 000 records", "64 MiB", 64, best.peak_mib,
+                                    "MiB", best.peak_mib, " MiB", "< 64 MiB", best.peak_mib < 64});
     large = in_child(records_part, 1000000);
     clear_dir();
-    snprintf(limit, sizeof(limit), "%.1f MiB", small.peak_mib);
-    snprintf(measured, sizeof(measured), "%.1f MiB", large.peak_mib);
-    bench_row("peak memory, 1 000 000 records", "that of 1 000 records", limit, measured,
-              large.peak_mib / small.peak_mib, "x", 1.5, 1);
+    ratio = large.peak_mib / small.peak_mib;
+    bench_print(&(struct bench_row){"peak memory, 1 000 000 records", "that of 1 000 records",
+                                    small.peak_mib, large.peak_mib, "MiB", ratio, "x", "<= 1.5x",
+                                    ratio <= 1.5});
 }
 
 #define READ_ROWS 1000000
@@ -260,17 +260,15 @@ static void bench_reading(void)
 {
     AUTO_FREE char *path = xasprintf("%s/text.arrow", dir);
     double ours = INFINITY, theirs = INFINITY;
-    char limit[48], measured[48];
 
     make_text_file(path);
     for (int round = 0; round < 2 * ROUNDS; round++) {
         ours = fmin(ours, read_values(path));
         theirs = fmin(theirs, cat(path));
     }
-    snprintf(limit, sizeof(limit), "%.1f ms", theirs * 1e3);
-    snprintf(measured, sizeof(measured), "%.1f ms", ours * 1e3);
-    bench_row("reading 1 000 000 rows of text", "cat of the same file", limit, measured,
-              ours / theirs, "x", 3, 1);
+    bench_print(&(struct bench_row){"reading 1 000 000 rows of text", "cat of the same file",
+                                    theirs * 1e3, ours * 1e3, "ms", ours / theirs, "x", "<= 3x",
+                                    ours <= 3 * theirs});
 }
 
 int main(void)

@@ -1,7 +1,11 @@
 /* The simulators are the truth that others are measured against, so they are checked first. */
 #include "harness.h"
 
+#include "base/fs.h"
 #include "simcounter.h"
+#include "simpowercap.h"
+
+#include <fcntl.h>
 
 static const char *const specs[] = {
     "const:200",
@@ -126,6 +130,59 @@ static void jitter_stays_within_its_bound(void **state)
     assert_true(early < -200 && late > 200);
 }
 
+/* The file of a zone that is held open, as a collector does. */
+static double read_zone(int fd)
+{
+    char text[32] = {0};
+
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+    return strtod(text, NULL) / 1e6;
+}
+
+static void a_fake_powercap_tree_counts(void **state)
+{
+    struct simcurve cpu, dram;
+    struct simpowercap_zone zones[] = {
+        {"package-0", &cpu}, {"dram", &dram}, {"core", &dram}, {"package-1", &cpu}};
+    char root[64], path[128], text[64];
+    struct simpowercap *s;
+    struct err err = {0};
+    double before, after, low, high;
+    int fd;
+
+    (void)state;
+    make_temp_dir(root);
+    simcurve_parse(&cpu, "const:50");
+    simcurve_parse(&dram, "const:5");
+    assert_ok(simpowercap_open(root, zones, 4, 262143.328850, &s, &err), &err);
+    snprintf(path, sizeof(path), "%s/class/powercap/intel-rapl:0:1/name", root);
+    fs_read_text(AT_FDCWD, path, text, sizeof(text), &err);
+    assert_string_equal(text, "core");
+    snprintf(path, sizeof(path), "%s/class/powercap/intel-rapl:1/max_energy_range_uj", root);
+    fs_read_text(AT_FDCWD, path, text, sizeof(text), &err);
+    assert_string_equal(text, "262143328850");
+    snprintf(path, sizeof(path), "%s/class/powercap/intel-rapl:0/energy_uj", root);
+    fs_read_text(AT_FDCWD, path, text, sizeof(text), &err);
+    assert_int_equal(strspn(text, "0123456789"), strlen(text));
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    before = read_zone(fd);
+    low = simcurve_joules(&cpu, ns_to_s(mono_now()));
+    assert_ok(simpowercap_update(s, &err), &err);
+    high = simcurve_joules(&cpu, ns_to_s(mono_now()));
+    after = read_zone(fd);
+    assert_true(after >= before);
+    assert_true(after >= fmod(low, 262143.328850) - 1e-5);
+    assert_true(after <= fmod(high, 262143.328850) + 1e-5);
+    close(fd);
+    simpowercap_close(s);
+    assert_ok(fs_remove_tree(AT_FDCWD, root, &err), &err);
+    assert_true(simpowercap_open(root, zones, 4, 1000, &s, &err) == 0); /* makes what is missing */
+    simpowercap_close(s);
+    fs_remove_tree(AT_FDCWD, root, &err);
+    simcurve_release(&cpu);
+    simcurve_release(&dram);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(joules_are_the_integral_of_watts),
     cmocka_unit_test(known_curves_have_known_values),
@@ -133,5 +190,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nonsense_is_refused),
     cmocka_unit_test(counter_shows_the_latest_refresh),
     cmocka_unit_test(jitter_stays_within_its_bound),
+    cmocka_unit_test(a_fake_powercap_tree_counts),
 };
 TEST_MAIN(tests)
