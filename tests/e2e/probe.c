@@ -245,6 +245,8 @@ struct probe_reply probe_read(int fd, size_t max)
             break;
         if (r.first_at == MONO_ABSENT)
             r.first_at = mono_now();
+        r.pieces++;
+        r.inside += (piece[0] & 0xC0) == 0x80;
         buf_add(&r.raw, piece, (size_t)n);
     }
     r.end_at = mono_now();

@@ -55,6 +55,8 @@ struct probe_reply {
     bool complete;    /* the body came to its end */
     bool reset;       /* the connection was reset */
     mono_ns first_at; /* first byte */
+    int pieces;       /* receives */
+    int inside;       /* of these, the ones that began inside a character */
     mono_ns end_at;
 };
 

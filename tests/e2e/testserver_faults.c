@@ -227,16 +227,27 @@ static void big_things(void **state)
 /* A character's bytes are in different chunks, and in different writes. */
 static void splits_characters(void **state)
 {
-    struct probe_reply r = ask("split-utf8:0.2ms");
+    struct probe_reply r = ask("split-utf8:5ms");
     int inside = 0;
 
     (void)state;
+    assert_true(r.inside > 0);
     for (size_t i = 1; i < r.raw.len; i++)
         inside += ((unsigned char)r.raw.data[i] & 0xC0) == 0x80 && r.raw.data[i - 1] == '\n';
     assert_true(inside > 0);
     for (size_t i = 1; i < r.raw.len; i++)
         assert_false(((unsigned char)r.raw.data[i] & 0xC0) == 0x80 &&
                      ((unsigned char)r.raw.data[i - 1] & 0xC0) == 0xC0);
+    probe_reply_release(&r);
+}
+
+static void sends_single_bytes(void **state)
+{
+    struct probe_reply r = ask("bytes:0.1ms");
+
+    (void)state;
+    assert_true(r.pieces > 100); /* some arrive together all the same */
+    assert_true(r.complete);
     probe_reply_release(&r);
 }
 
@@ -497,6 +508,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(wrong_bytes),
     cmocka_unit_test(big_things),
     cmocka_unit_test(splits_characters),
+    cmocka_unit_test(sends_single_bytes),
     cmocka_unit_test(refuses_for_a_while),
     cmocka_unit_test(is_loading_at_first),
     cmocka_unit_test(whole_answers_break),
