@@ -91,7 +91,8 @@ int arrow_builder_new(const struct arrow_schema *schema, struct arrow_builder **
     if (r < 0)
         return r;
     b = xcalloc(1, sizeof(*b));
-    b->columns = xcalloc(arrow_field_count(&schema->root), sizeof(*b->columns));
+    b->columns = xcalloc_aligned(_Alignof(struct arrow_column), arrow_field_count(&schema->root),
+                                 sizeof(*b->columns));
     for (size_t i = 0; i < schema->root.n_children; i++)
         add_columns(b, &schema->root.children[i], &b->row_end);
     *ret = b;

@@ -31,6 +31,17 @@ void *xcalloc(size_t count, size_t size)
     return p;
 }
 
+void *xcalloc_aligned(size_t alignment, size_t count, size_t size)
+{
+    void *p = NULL;
+    size_t total;
+
+    if (__builtin_mul_overflow(count, size, &total) ||
+        posix_memalign(&p, alignment, total ? total : alignment) != 0)
+        out_of_memory(size);
+    return memset(p, 0, total);
+}
+
 void *xreallocarray(void *p, size_t count, size_t size)
 {
     size_t total;

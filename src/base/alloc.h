@@ -12,6 +12,9 @@
 
 void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+/* The same at an address that is a multiple of `alignment`, a power of two. */
+void *xcalloc_aligned(size_t alignment, size_t count, size_t size)
+    __attribute__((malloc, returns_nonnull));
 /* An overflowing count * size aborts, like any size that cannot be had. */
 void *xreallocarray(void *p, size_t count, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));

@@ -59,7 +59,7 @@ void record_schema(const char *model, const struct arrow_field *metadata, struct
 static void put_f64(struct arrow_column *c, double value)
 {
     if (isnan(value))
-        arrow_put_null(c);
+        arrow_put_null_number(c);
     else
         arrow_put_f64(c, value);
 }
@@ -87,7 +87,7 @@ static void put_leaf(struct arrow_column *c, const struct record_field *f, const
         break;
     case FIELD_I64:
         if (*(const int64_t *)member < 0)
-            arrow_put_null(c);
+            arrow_put_null_number(c);
         else
             arrow_put_i64(c, *(const int64_t *)member);
         break;
