@@ -108,10 +108,18 @@ static inline size_t arrow_column_push(struct arrow_column *c)
     return i;
 }
 
+/* Fetches what a row soon needs: hundreds of columns are too many streams for the processor to
+ * foresee by itself. */
+static inline void arrow_column_foresee(const struct arrow_column *c)
+{
+    __builtin_prefetch(&c->i64[c->len + 8], 1);
+}
+
 static inline void arrow_put_i64(struct arrow_column *c, int64_t value)
 {
     assert(c->type == ARROW_INT64);
     size_t i = arrow_column_push(c);
+    arrow_column_foresee(c);
     c->i64[i] = value;
 }
 
@@ -120,6 +128,7 @@ static inline void arrow_put_f64(struct arrow_column *c, double value)
 {
     assert(c->type == ARROW_FLOAT64);
     size_t i = arrow_column_push(c);
+    arrow_column_foresee(c);
     c->f64[i] = value;
 }
 
@@ -138,8 +147,7 @@ static inline void arrow_put_null_number(struct arrow_column *c)
         arrow_put_null(c);
         return;
     }
-    /* hundreds of columns are too many streams for the processor to foresee by itself */
-    __builtin_prefetch(&c->i64[c->len + 8], 1);
+    arrow_column_foresee(c);
     c->i64[c->len++] = 0;
     c->null_count++;
 }
