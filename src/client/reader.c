@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -174,5 +175,5 @@ int64_t reader_ns(const struct json *v, double unit_ns)
 {
     double ns = json_real(v, -1) * unit_ns;
 
-    return ns >= 0 && ns < 0x1p62 ? (int64_t)ns : -1;
+    return ns >= 0 && ns < 0x1p62 ? llround(ns) : -1;
 }

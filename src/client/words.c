@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SECRET_MIN 4
-#define NEST_MAX   3
+#define NEST_MAX   6
 
 void secrets_add(struct secrets *s, const char *text)
 {
@@ -40,7 +40,8 @@ static void add_text(struct buf *out, const struct json *v, int depth)
 {
     AUTO(json_doc) struct json_doc inner = {0};
 
-    if (v->len > 1 && v->text[0] == '{' && json_doc_parse(&inner, v->text, v->len, NULL) == 0)
+    if (depth < NEST_MAX && v->len > 1 && v->text[0] == '{' &&
+        json_doc_parse(&inner, v->text, v->len, NULL) == 0)
         add_error(out, inner.root, depth + 1);
     else
         add_cut(out, v->text, v->len);
