@@ -46,13 +46,18 @@ int model_list_check(const struct model_list *l, const char *name, const char *s
                      struct err *err)
 {
     AUTO(buf) struct buf names = BUF_INIT(BUF_MAX_OWN);
+    AUTO(model_list) struct model_list stems = {0};
     struct suggest near = suggest_for(name);
 
     for (size_t i = 0; i < l->n; i++) {
         if (model_name_matches(l->names[i], name))
             return 0;
-        suggest_offer(&near, l->names[i]);
         buf_addf(&names, "%s%s", i ? ", " : "", l->names[i]);
+        /* what was typed without a tag is near to what has none */
+        model_list_add(&stems, l->names[i]);
+        if (!strchr(name, ':'))
+            stems.names[i][stem(l->names[i])] = '\0';
+        suggest_offer(&near, stems.names[i]);
     }
     if (near.best)
         return err_set(err, ENOENT, "%.80s has no model '%.60s': did you mean '%.60s'? It has: %s",

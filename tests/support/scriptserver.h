@@ -51,9 +51,10 @@ struct script {
     unsigned repeats; /* plays the bytes so many times more */
 };
 
-#define SCRIPT(bytes_, n_, ...)                   \
-    {                                             \
-        .bytes = (bytes_), .n = (n_), __VA_ARGS__ \
+/* SCRIPT(bytes, n) or SCRIPT(bytes, n, .end = SCRIPT_KEEP, ...) */
+#define SCRIPT(bytes_, ...)                 \
+    {                                       \
+        .bytes = (bytes_), .n = __VA_ARGS__ \
     }
 
 #define SCRIPT_REQUESTS_MAX 256
