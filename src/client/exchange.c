@@ -98,6 +98,7 @@ static enum failure judge_other(struct exchange *x, struct buf *words)
     struct session *s = x->session;
     const char *type = http_header(&x->http, "Content-Type");
 
+    buf_clear(words);
     if (x->http.status != 200) {
         session_refusal_words(s, &x->http, &x->other, words);
         return FAILURE_STATUS;

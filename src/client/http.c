@@ -202,6 +202,8 @@ static void finish(struct http *h, struct http_request *r, enum failure failure)
     timer_clear(&h->totals, &r->total);
     timer_clear(&h->idles, &r->idle);
     h->in_flight--;
+    if (failure == FAILURE_NONE) /* libcurl has words for our own stopping, too */
+        r->words[0] = '\0';
     r->handler->done(r, failure, r->words);
     curl_easy_cleanup(easy);
 }

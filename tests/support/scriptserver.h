@@ -48,7 +48,8 @@ struct script {
     int delay_ms;     /* before the first byte */
     size_t pause_at;  /* after so many bytes ... */
     int pause_ms;     /* ... waits so long */
-    unsigned repeats; /* plays the bytes so many times more */
+    unsigned repeats; /* plays the bytes so many times more ... */
+    size_t repeat_at; /* ... from this one on */
 };
 
 /* SCRIPT(bytes, n) or SCRIPT(bytes, n, .end = SCRIPT_KEEP, ...) */
@@ -66,8 +67,8 @@ struct scriptserver {
     int listen_fd, stop_fd;
     pthread_t acceptor;
     pthread_t players[SCRIPT_REQUESTS_MAX]; /* the acceptor's until it is joined */
+    pthread_mutex_t lock;                   /* n_connections, n_requests, requests */
     size_t n_connections;
-    pthread_mutex_t lock; /* n_requests, requests */
     size_t n_requests;
     char *requests[SCRIPT_REQUESTS_MAX];
 };
@@ -160,7 +161,7 @@ static bool script_play(struct scriptserver *server, int fd, const struct script
     if (!script_send_split(fd, s, pause, s->n))
         return false;
     for (unsigned i = 0; i < s->repeats; i++)
-        if (!script_send(fd, s->bytes, s->n))
+        if (!script_send(fd, s->bytes + s->repeat_at, s->n - s->repeat_at))
             return false;
     return true;
 }
@@ -203,16 +204,19 @@ static void *script_serve(void *arg)
 static void *script_accept(void *arg)
 {
     struct scriptserver *s = arg;
-    int fd;
 
-    while (s->n_connections < SCRIPT_REQUESTS_MAX &&
-           (fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-        struct script_player *p = xcalloc(1, sizeof(*p));
-        int one = 1;
+    for (size_t i = 0; i < SCRIPT_REQUESTS_MAX; i++) {
+        int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC), one = 1;
+        struct script_player *p;
 
+        if (fd < 0)
+            break;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+        p = xcalloc(1, sizeof(*p));
         *p = (struct script_player){.server = s, .fd = fd};
+        pthread_mutex_lock(&s->lock);
         pthread_create(&s->players[s->n_connections++], NULL, script_serve, p);
+        pthread_mutex_unlock(&s->lock);
     }
     return NULL;
 }
@@ -261,6 +265,17 @@ static inline size_t scriptserver_requests(struct scriptserver *s)
 
     pthread_mutex_lock(&s->lock);
     n = s->n_requests;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* How many connections were taken so far. */
+static inline size_t scriptserver_connections(struct scriptserver *s)
+{
+    size_t n;
+
+    pthread_mutex_lock(&s->lock);
+    n = s->n_connections;
     pthread_mutex_unlock(&s->lock);
     return n;
 }
