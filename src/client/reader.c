@@ -1,5 +1,6 @@
 #include "client/reader.h"
 
+#include "base/utf8.h"
 #include "client/words.h"
 
 #include <errno.h>
@@ -110,6 +111,8 @@ int reader_parse(struct reader *r, const char *text, size_t n)
 {
     struct err err = {0};
 
+    if (!utf8_valid(text, n))
+        return reader_fail(r, FAILURE_GARBAGE, "event %" PRId64 " is not UTF-8", r->events);
     if (json_doc_parse(&r->memory->doc, text, n, &err) < 0)
         return reader_fail(r, FAILURE_GARBAGE, "event %" PRId64 " is %s", r->events, err.text);
     if (!json_is(r->memory->doc.root, JSON_OBJECT))

@@ -60,10 +60,8 @@ static int add_header(struct session *s, struct header_lines *lines, const char 
         return err_set(err, EINVAL, "client parameter header: expected 'Name: value'");
     value += strspn(value, " ");
     last_word = strrchr(value, ' ');
-    if (strlen(value) >= 8) /* shorter ones are words, not keys */
-        secrets_add(&s->secrets, value);
-    if (last_word && strlen(last_word) > 8) /* Bearer KEY */
-        secrets_add(&s->secrets, last_word + 1);
+    secrets_add(&s->secrets, value);
+    secrets_add(&s->secrets, last_word ? last_word + 1 : NULL); /* Bearer KEY */
     header_lines_add(lines, xstrdup(text));
     return 0;
 }

@@ -55,11 +55,11 @@ static int parse_unix(const char *text, struct url *ret, struct err *err)
 }
 
 /* A part of the address as a string of our own; NULL when it has none. */
-static char *get_part(CURLU *u, CURLUPart part)
+static char *get_part(CURLU *u, CURLUPart part, unsigned flags)
 {
     char *text = NULL, *copy = NULL;
 
-    if (curl_url_get(u, part, &text, 0) == CURLUE_OK)
+    if (curl_url_get(u, part, &text, flags) == CURLUE_OK)
         copy = xstrdup(text);
     curl_free(text);
     return copy;
@@ -71,7 +71,7 @@ static char *get_root(CURLU *u)
     char *root;
 
     curl_url_set(u, CURLUPART_PATH, "/", 0);
-    root = get_part(u, CURLUPART_URL);
+    root = get_part(u, CURLUPART_URL, 0);
     if (root)
         cut_slashes(root);
     return root;
@@ -79,15 +79,16 @@ static char *get_root(CURLU *u)
 
 static int take_apart(CURLU *u, struct url *ret, struct err *err)
 {
-    AUTO_FREE char *scheme = get_part(u, CURLUPART_SCHEME), *query = get_part(u, CURLUPART_QUERY),
-                   *fragment = get_part(u, CURLUPART_FRAGMENT);
+    AUTO_FREE char *scheme = get_part(u, CURLUPART_SCHEME, 0),
+                   *query = get_part(u, CURLUPART_QUERY, 0),
+                   *fragment = get_part(u, CURLUPART_FRAGMENT, 0);
 
     if (!scheme || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
         return err_set(err, EINVAL, "the base URL must begin with http://, https:// or unix:");
     if (query || fragment)
         return err_set(err, EINVAL, "the base URL must not have a query or a fragment");
-    ret->path = get_part(u, CURLUPART_PATH);
-    ret->password = get_part(u, CURLUPART_PASSWORD);
+    ret->path = get_part(u, CURLUPART_PATH, 0);
+    ret->password = get_part(u, CURLUPART_PASSWORD, CURLU_URLDECODE);
     ret->root = get_root(u);
     curl_url_set(u, CURLUPART_USER, NULL, 0);
     curl_url_set(u, CURLUPART_PASSWORD, NULL, 0);

@@ -17,7 +17,7 @@ struct url {
     char *shown;    /* the same without credentials, for people; "unix:/path" for a socket */
     char *path;     /* "" or "/..." without a slash at its end */
     char *socket;   /* path of the Unix socket, else NULL */
-    char *password; /* as in the URL, else NULL: must never be shown */
+    char *password; /* decoded, else NULL: must never be shown */
 };
 
 /* -EINVAL with words that do not repeat the address, which may hold a password. */

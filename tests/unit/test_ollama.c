@@ -89,7 +89,7 @@ static const struct stream streams[] = {
     {R("a") "{\"error\":\"\",\"response\":\"b\"}\n{\"error\":null}\n" END, FAILURE_NONE, "", "ab",
      "", "stop", 2, UNTOLD},
     {R("a") "nonsense\n", FAILURE_GARBAGE, "event 2 is not JSON", "a", "", "", 1, UNTOLD},
-    {R("\xC3\x28"), FAILURE_GARBAGE, "event 1 is ", "", "", "", 0, UNTOLD},
+    {R("\xC3\x28"), FAILURE_GARBAGE, "event 1 is not UTF-8", "", "", "", 0, UNTOLD},
     {"[1]\n", FAILURE_GARBAGE, "event 1 is not a JSON object", "", "", "", 0, UNTOLD},
 };
 

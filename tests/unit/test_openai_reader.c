@@ -102,6 +102,10 @@ static const struct stream streams[] = {
      "", "", 1},
     {D("42"), FAILURE_GARBAGE, "event 1 is not a JSON object", "", "", "", 0},
     {DELTA("{\"content\":\"\xFF\xFE\"}") STOP, FAILURE_GARBAGE, "event 1 is ", "", "", "", 0},
+    {DELTA("{\"content\":\"overlong \xC0\x80\"}") STOP, FAILURE_GARBAGE, "event 1 is not UTF-8", "",
+     "", "", 0},
+    {DELTA("{\"content\":\"surrogate \xED\xA0\x80\"}") STOP, FAILURE_GARBAGE,
+     "event 1 is not UTF-8", "", "", "", 0},
     {"<html><body>hello</body></html>\n", FAILURE_GARBAGE, "not a stream of events", "", "", "", 0},
     {"{\"choices\":[]}", FAILURE_GARBAGE, "not a stream of events", "", "", "", 0},
 };
