@@ -210,7 +210,7 @@ static void ollama_describe(void *ctx, struct json_writer *w)
     if (json_get(s->entry.root, "digest"))
         jw_value(w, "model_digest", json_get(s->entry.root, "digest"));
     for (size_t i = 0; i < sizeof(details) / sizeof(details[0]); i++) {
-        const struct json *v = json_path(s->entry.root, "details", details[i][0], NULL);
+        const struct json *v = json_get(json_get(s->entry.root, "details"), details[i][0]);
 
         if (v)
             jw_value(w, details[i][1], v);

@@ -111,7 +111,7 @@ static int read_line(struct reader *r, const char *line, size_t n)
     JSON_FOREACH (call, json_get(message, "tool_calls"))
         if (result == 0)
             result =
-                reader_delta_json(r, DELTA_TOOL_CALL, json_path(call, "function", "name", NULL));
+                reader_delta_json(r, DELTA_TOOL_CALL, json_get(json_get(call, "function"), "name"));
     if (result == 0 && json_bool(json_get(root, "done"), false))
         read_done(r, root);
     return result;

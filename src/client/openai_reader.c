@@ -127,9 +127,9 @@ static void read_usage(struct usage *u, const struct json *v)
     u->prompt_tokens = reader_count(json_get(v, "prompt_tokens"));
     u->completion_tokens = reader_count(json_get(v, "completion_tokens"));
     u->cached_prompt_tokens =
-        reader_count(json_path(v, "prompt_tokens_details", "cached_tokens", NULL));
+        reader_count(json_get(json_get(v, "prompt_tokens_details"), "cached_tokens"));
     u->reasoning_tokens =
-        reader_count(json_path(v, "completion_tokens_details", "reasoning_tokens", NULL));
+        reader_count(json_get(json_get(v, "completion_tokens_details"), "reasoning_tokens"));
     if (u->reasoning_tokens < 0) /* SGLang */
         u->reasoning_tokens = reader_count(json_get(v, "reasoning_tokens"));
 }

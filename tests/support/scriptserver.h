@@ -46,8 +46,7 @@ struct script {
     unsigned split; /* not 0: a seed; the bytes go out in pieces cut at random places */
     enum script_end end;
     int delay_ms;     /* before the first byte */
-    size_t pause_at;  /* after so many bytes ... */
-    int pause_ms;     /* ... waits so long */
+    size_t hold_at;   /* not 0: after so many bytes waits for scriptserver_go */
     unsigned repeats; /* plays the bytes so many times more ... */
     size_t repeat_at; /* ... from this one on */
 };
@@ -64,7 +63,7 @@ struct scriptserver {
     const struct script *scripts;
     size_t n_scripts;
     int port;
-    int listen_fd, stop_fd;
+    int listen_fd, stop_fd, go_fd;
     pthread_t acceptor;
     pthread_t players[SCRIPT_REQUESTS_MAX]; /* the acceptor's until it is joined */
     pthread_mutex_t lock;                   /* n_connections, n_requests, requests */
@@ -150,15 +149,16 @@ static bool script_send_split(int fd, const struct script *s, size_t from, size_
 
 static bool script_play(struct scriptserver *server, int fd, const struct script *s)
 {
-    size_t pause = s->pause_ms && s->pause_at < s->n ? s->pause_at : s->n;
+    size_t hold = s->hold_at ? s->hold_at : s->n;
+    uint64_t go;
 
     if (s->delay_ms && script_wait(server, s->delay_ms))
         return false;
-    if (!script_send_split(fd, s, 0, pause))
+    if (!script_send_split(fd, s, 0, hold))
         return false;
-    if (s->pause_ms && script_wait(server, s->pause_ms))
+    if (s->hold_at && read(server->go_fd, &go, sizeof(go)) != sizeof(go))
         return false;
-    if (!script_send_split(fd, s, pause, s->n))
+    if (!script_send_split(fd, s, hold, s->n))
         return false;
     for (unsigned i = 0; i < s->repeats; i++)
         if (!script_send(fd, s->bytes + s->repeat_at, s->n - s->repeat_at))
@@ -245,6 +245,7 @@ static inline struct scriptserver *scriptserver_start(const char *address,
     s->n_scripts = n;
     pthread_mutex_init(&s->lock, NULL);
     s->stop_fd = eventfd(0, EFD_CLOEXEC);
+    s->go_fd = eventfd(0, EFD_CLOEXEC);
     s->listen_fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s->listen_fd < 0 || bind(s->listen_fd, (struct sockaddr *)&a, len) < 0 ||
         listen(s->listen_fd, 128) < 0)
@@ -292,12 +293,22 @@ static inline const char *scriptserver_body(struct scriptserver *s, size_t i)
     return text ? text + 4 : "";
 }
 
+/* Lets a script that is held go on. */
+static inline void scriptserver_go(struct scriptserver *s)
+{
+    uint64_t one = 1;
+
+    if (write(s->go_fd, &one, sizeof(one)) != sizeof(one))
+        abort();
+}
+
 static inline void scriptserver_stop(struct scriptserver *s)
 {
     uint64_t one = 1;
 
     if (write(s->stop_fd, &one, sizeof(one)) != sizeof(one))
         abort();
+    scriptserver_go(s);
     shutdown(s->listen_fd, SHUT_RDWR);
     pthread_join(s->acceptor, NULL);
     for (size_t i = 0; i < s->n_connections; i++)
@@ -306,6 +317,7 @@ static inline void scriptserver_stop(struct scriptserver *s)
         free(s->requests[i]);
     close(s->listen_fd);
     close(s->stop_fd);
+    close(s->go_fd);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

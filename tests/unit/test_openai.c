@@ -237,7 +237,7 @@ static void never_tells_secrets(void **state)
     struct json_writer w = json_writer(&text, JSON_LINE);
     struct model_list models = {0};
     struct err err = {0};
-    char url[160];
+    char url[300];
     struct asked a;
 
     (void)state;
