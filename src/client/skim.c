@@ -121,8 +121,8 @@ static bool another(struct skim *s, char close)
         return c || decline(s);
     if (c != ',')
         return decline(s);
-    s->p++;
-    return peek(s) != close || decline(s);
+    s->p++; /* what follows must be an element: a bracket is none */
+    return true;
 }
 
 bool skim_member(struct skim *s, struct skim_text *ret_key)

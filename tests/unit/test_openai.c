@@ -111,6 +111,33 @@ static void sends_the_request(void **state)
     run_close(&run);
 }
 
+/* A prompt of megabytes arrives whole, and at once: no waiting for a 100. */
+static void sends_a_long_prompt(void **state)
+{
+    struct run run = {.id = "openai"};
+    size_t n = 3 << 20;
+    char *prompt = malloc(n);
+    struct asked a = {0};
+
+    (void)state;
+    memset(prompt, 'x', n);
+    run_ready(&run, &ok_script, 1);
+    response_init(&a.response, RESPONSE_MAX);
+    a.query = (struct client_query){.prompt = prompt,
+                                    .prompt_len = n,
+                                    .response = &a.response,
+                                    .on_event = asked_event,
+                                    .user = &a};
+    run.ops->start(run.ctx, &a.query);
+    run_finish(&run, &a);
+    assert_int_equal(a.response.failure, FAILURE_NONE);
+    assert_int_equal(strspn(strstr(scriptserver_body(run.server, 0), "xx"), "x"), n);
+    assert_null(strstr(run.server->requests[0], "Expect:"));
+    free(prompt);
+    asked_release(&a);
+    run_close(&run);
+}
+
 static void completions_and_overrides(void **state)
 {
     struct run run = {.id = "openai"};
@@ -221,6 +248,8 @@ static void keys_come_from_the_environment(void **state)
             assert_contains(run.server->requests[0], cases[i].sent);
         else
             assert_null(strcasestr(run.server->requests[0], "Authorization"));
+        if (cases[i].header)
+            assert_null(strstr(run.server->requests[0], "Bearer"));
         asked_release(&a);
         run_close(&run);
         run_clean_environment(NULL);
@@ -521,6 +550,7 @@ static void answers_to_its_names(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(replays_recorded_exchanges),
     cmocka_unit_test(sends_the_request),
+    cmocka_unit_test(sends_a_long_prompt),
     cmocka_unit_test(completions_and_overrides),
     cmocka_unit_test(checks_its_configuration),
     cmocka_unit_test(keys_come_from_the_environment),

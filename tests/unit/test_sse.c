@@ -58,6 +58,8 @@ static void line_ends(void **state)
     check("data: a\n\rdata: b\r\r", "|a\x1e|b\x1e");
     /* CR and CRLF make one line end each: no blank line between the two data lines */
     check("data: a\rdata: b\r\n\r\n", "|a\nb\x1e");
+    check("event: x\r\ndata: a\r\ndata: b\r\n\r\n", "x|a\nb\x1e");
+    check("data: a\ndata: b\n\n", "|a\nb\x1e");
 }
 
 static void fields(void **state)
