@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/commands.h"
+#include "client/client.h"
 #include "core/plugin.h"
 #include "telemetry/collector.h"
 
@@ -19,9 +20,9 @@ static const struct option options[] = {
     {0},
 };
 
-static const struct registry *const registries[] = {&collectors, NULL};
+static const struct registry *const registries[] = {&clients, &collectors, NULL};
 
-static const char *const kinds[] = {"collectors", "all", NULL};
+static const char *const kinds[] = {"clients", "collectors", "all", NULL};
 
 static void list_text(const struct registry *r, bool first)
 {

@@ -68,7 +68,8 @@ const char *failure_name(enum failure f); /* "connect", "status", ... */
 struct response {
     struct buf answer;
     struct buf reasoning;
-    mono_ns sent;         /* the request was handed to the network */
+    mono_ns sent;         /* a connection was there and the request was handed to it; MONO_ABSENT =
+                             none came up */
     mono_ns headers;      /* status line and headers were there; MONO_ABSENT = never */
     mono_ns first_token;  /* first non-empty delta of any kind */
     mono_ns first_answer; /* first non-empty DELTA_ANSWER */
