@@ -5,6 +5,8 @@
  */
 #include "base/json.h"
 
+#include "base/utf8.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -82,11 +84,19 @@ static int on_number(void *ctx, const char *text, size_t n)
     return 1;
 }
 
+/* yajl lets overlong forms and surrogates pass. */
+static bool is_text(struct builder *b, const unsigned char *text, size_t n)
+{
+    return utf8_valid((const char *)text, n) || refuse(b, "text that is not UTF-8");
+}
+
 static int on_string(void *ctx, const unsigned char *text, size_t n)
 {
     struct builder *b = ctx;
     struct json *v = add_value(b, JSON_STRING);
 
+    if (!is_text(b, text, n))
+        return 0;
     v->len = n;
     v->text = arena_strndup(b->arena, (const char *)text, n);
     return 1;
@@ -96,6 +106,8 @@ static int on_key(void *ctx, const unsigned char *text, size_t n)
 {
     struct builder *b = ctx;
 
+    if (!is_text(b, text, n))
+        return 0;
     b->key = arena_strndup(b->arena, (const char *)text, n);
     b->key_len = n;
     return 1;

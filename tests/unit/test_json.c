@@ -69,6 +69,9 @@ static void text_is_valid_utf8(void **state)
                                  "c\\ud800\xEF\xBF\xBD");
     assert_true(utf8_valid(v->text, v->len));
     assert_int_equal(json_doc_parse(&doc, "\"\xFF\"", 3, &err), -EINVAL);
+    assert_int_equal(json_doc_parse(&doc, "\"\xC0\x80\"", 4, &err), -EINVAL);
+    assert_int_equal(json_doc_parse(&doc, "[\"\xED\xA0\x80\"]", 7, &err), -EINVAL);
+    assert_int_equal(json_doc_parse(&doc, "{\"\xED\xA0\x80\":1}", 9, &err), -EINVAL);
 }
 
 static void what_is_not_json_is_refused(void **state)
