@@ -2,6 +2,7 @@
 
 #include "record/energy.h"
 #include "seriesmake.h"
+#include "simpower.h"
 
 static const struct channel joules = {.quantity = QUANTITY_ENERGY_J, .range = NAN, .quantum = NAN};
 static const struct channel watts = {.quantity = QUANTITY_POWER_W, .range = NAN, .quantum = NAN};
@@ -70,6 +71,31 @@ static void a_ramp_is_followed(void **state)
         assert_near(energy_at(&s, ms * MS), 10 + 90 * t + 100 * t * t, 1e-9);
     }
     series_release(&s);
+}
+
+/* However steeply the power falls or rises, energy does not fall. */
+static void energy_never_falls(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 500; seed++) {
+        struct series s = {.read_from = 1, .read_until = NS_PER_S};
+        double sum = 0, before = 0;
+        mono_ns ms = 1;
+
+        level(&s, ms, 0);
+        for (uint64_t i = 0; i < 12; i++) {
+            ms += 1 + (mono_ns)(sim_hash(seed, 2 * i) % 60);
+            sum += exp(-8 * sim_uniform(seed, 2 * i + 1));
+            edge(&s, ms, sum);
+        }
+        for (mono_ns t = s.ticks[1].at; t <= s.ticks[12].at; t += MS / 10) {
+            double now = energy_at(&s, t);
+
+            assert_true(now >= before - 1e-12);
+            before = now;
+        }
+        series_release(&s);
+    }
 }
 
 static void a_spike_within_one_tick_is_a_straight_line(void **state)
@@ -336,6 +362,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_window_within_one_tick_is_known),
     cmocka_unit_test(a_step_inside_a_tick_is_placed_where_it_was),
     cmocka_unit_test(a_ramp_is_followed),
+    cmocka_unit_test(energy_never_falls),
     cmocka_unit_test(a_spike_within_one_tick_is_a_straight_line),
     cmocka_unit_test(quantum_widens_the_bounds),
     cmocka_unit_test(uncertain_ticks_widen_the_bounds),

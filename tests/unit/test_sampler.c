@@ -198,6 +198,37 @@ static void ticks_are_taken_once_and_in_order(void **state)
     simpower_release(&p);
 }
 
+/* What was taken is what it is in the end, though a gauge's newest tick grows. */
+static void a_taken_tick_is_final(void **state)
+{
+    struct simpower p;
+    struct simcounter c = {.power = &p, .refresh_ns = MS};
+    struct simsource sim = {.counters = &c, .n_counters = 1, .gauge = &p};
+    struct series series = {0};
+    struct tick taken[4096];
+    struct sampler *s;
+    size_t n = 0;
+
+    (void)state;
+    simpower_parse(&p, "square:50,60,0.05,0.5"); /* stands still for 25 ms at a time */
+    s = sampler_of(&sim, NULL, MS);
+    start(s);
+    while (atomic_load(&sim.reads) < 300)
+        n += sampler_take(s, 1, taken + n, 4096 - n);
+    sampler_stop(s);
+    n += sampler_take(s, 1, taken + n, 4096 - n);
+    sampler_copy(s, 1, 0, MONO_NEVER, &series);
+    assert_int_equal(series.n_ticks, n);
+    assert_true(n > 5);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(series.ticks[i].seen, taken[i].seen);
+        assert_near(series.ticks[i].value, taken[i].value, 0);
+    }
+    series_release(&series);
+    sampler_free(s);
+    simpower_release(&p);
+}
+
 static void a_long_window_is_whole(void **state)
 {
     struct simpower p;
@@ -288,6 +319,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_still_counter_is_not_waited_for_long),
     cmocka_unit_test(stopping_does_not_wait_for_the_period),
     cmocka_unit_test(ticks_are_taken_once_and_in_order),
+    cmocka_unit_test(a_taken_tick_is_final),
     cmocka_unit_test(a_long_window_is_whole),
     cmocka_unit_test(others_may_read_meanwhile),
 };

@@ -20,6 +20,9 @@ static void gauge_figures_are_weighted_by_time(void **state)
     assert_near(r.max, 90, 0);
     assert_near(r.median, 50, 0);
     assert_near(r.avg, (40 * 50 + 50 * 500 + 90 * 100) / 650.0, 1e-9);
+    /* half the time each */
+    r = stats_of_window(&heat, &s, 600 * MS, 800 * MS);
+    assert_near(r.median, 70, 0);
     r = stats_of_window(&heat, &s, 300 * MS, 400 * MS);
     assert_near(r.min, 50, 0);
     assert_near(r.max, 50, 0);
