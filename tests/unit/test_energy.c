@@ -98,6 +98,24 @@ static void energy_never_falls(void **state)
     }
 }
 
+static void energy_is_final_after_three_ticks(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        double w[12], early, late;
+        struct series s;
+
+        for (uint64_t i = 0; i < 12; i++)
+            w[i] = 500 * sim_uniform(seed, i);
+        s = cells(w, 12);
+        late = energy_at(&s, 640 * MS);
+        s.n_ticks = 10; /* the last at 900 ms */
+        early = energy_at(&s, 640 * MS);
+        assert_true(early == late);
+        series_release(&s);
+    }
+}
+
 static void a_spike_within_one_tick_is_a_straight_line(void **state)
 {
     double w[7] = {60, 60, 60, 500, 60, 60, 60};
@@ -363,6 +381,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_step_inside_a_tick_is_placed_where_it_was),
     cmocka_unit_test(a_ramp_is_followed),
     cmocka_unit_test(energy_never_falls),
+    cmocka_unit_test(energy_is_final_after_three_ticks),
     cmocka_unit_test(a_spike_within_one_tick_is_a_straight_line),
     cmocka_unit_test(quantum_widens_the_bounds),
     cmocka_unit_test(uncertain_ticks_widen_the_bounds),

@@ -417,7 +417,7 @@ static void medians_are_of_the_recent(void **state)
     history_release(&h);
 }
 
-static void two_ticks_or_one_value_must_follow(void **state)
+static void three_ticks_or_one_value_must_follow(void **state)
 {
     struct history h = counter(NAN, 0), g = gauge(QUANTITY_POWER_W);
 
@@ -427,9 +427,11 @@ static void two_ticks_or_one_value_must_follow(void **state)
     put(&h, 20, 2);
     assert_int_equal(history_followed(&h), MONO_ABSENT);
     put(&h, 30, 3);
-    assert_int_equal(history_followed(&h), 10 * MS);
+    assert_int_equal(history_followed(&h), MONO_ABSENT);
     put(&h, 40, 3);
     put(&h, 50, 4);
+    assert_int_equal(history_followed(&h), 10 * MS);
+    put(&h, 60, 5);
     assert_int_equal(history_followed(&h), 20 * MS);
     assert_int_equal(history_followed(&g), MONO_ABSENT);
     put(&g, 10, 1);
@@ -461,6 +463,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nothing_untaken_is_forgotten),
     cmocka_unit_test(a_growing_tick_is_not_takable),
     cmocka_unit_test(medians_are_of_the_recent),
-    cmocka_unit_test(two_ticks_or_one_value_must_follow),
+    cmocka_unit_test(three_ticks_or_one_value_must_follow),
 };
 TEST_MAIN(tests)
