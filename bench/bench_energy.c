@@ -3,9 +3,11 @@
  *
  * Three kinds of load: one that has nothing to do with the queries; queries back to back; and
  * queries on an otherwise idle machine, whose power steps exactly at the edges of the windows, the
- * hardest and the most common case. In virtual time, on the sampler's own pace and history, with
- * wake-ups as late as a busy machine makes them; then once more with the real threads and clock.
- * Beside ours, on the same trace: the seed's rule (last sample minus first sample inside the
+ * hardest and the most common case. Power follows the load with the 20 ms lag of a real supply. The
+ * last is done without any lag too: no rule can find three levels inside one tick, so there the
+ * goal is only to beat the straight line. In virtual time, on the sampler's own pace and history,
+ * with wake-ups as late as a busy machine makes them; then once more with the real threads and
+ * clock. Beside ours, on the same trace: the seed's rule (last sample minus first sample inside the
  * window, read every 20 ms), and the straight line between ticks whose times are known exactly.
  *
  *     bench_energy [--no-real-time]
@@ -32,6 +34,7 @@ struct query {
 
 struct scenario {
     const char *name;
+    bool impossible; /* to meet the goal: judged against the straight line */
     struct simpower power;
     struct query queries[QUERIES];
     mono_ns end;
@@ -62,7 +65,7 @@ static void unrelated_load(struct scenario *s)
 
 /* Levels of a load that follows its queries: prefill, then decode that wanders a little, then idle
  * for between idle_s and 4 idle_s (none when 0). */
-static void query_load(struct scenario *s, double idle_s)
+static void query_load(struct scenario *s, const char *name, double idle_s, double lag_s)
 {
     double *length = calloc(LEVELS_MAX, sizeof(*length)),
            *watts = calloc(LEVELS_MAX, sizeof(*watts));
@@ -71,7 +74,8 @@ static void query_load(struct scenario *s, double idle_s)
 
     if (!length || !watts)
         abort();
-    s->name = idle_s > 0 ? "queries on an idle machine" : "queries back to back";
+    s->name = name;
+    s->impossible = lag_s == 0;
     length[n] = now;
     watts[n++] = 60;
     for (int i = 0; i < QUERIES; i++) {
@@ -93,7 +97,7 @@ static void query_load(struct scenario *s, double idle_s)
     }
     length[n] = 5;
     watts[n++] = 60;
-    simpower_levels(&s->power, length, watts, n, 0.02);
+    simpower_levels(&s->power, length, watts, n, lag_s);
     s->end = EPOCH + s_to_ns(now + 3);
     free(length);
     free(watts);
@@ -131,34 +135,39 @@ static void judge(const struct simcounter *c, const struct series *s, struct que
     ret->n++;
 }
 
+/* goal < 0: the straight line. */
 static void print_quantile(const char *scenario, struct errors *e, const char *which, double q,
                            double goal)
 {
     char name[160], limit[160], goal_text[32];
-    double ours = bench_quantile(e->ours, e->n, q);
+    double ours = bench_quantile(e->ours, e->n, q), line = bench_quantile(e->line, e->n, q);
 
     snprintf(name, sizeof(name), "energy error per query, %s: %s", which, scenario);
     snprintf(limit, sizeof(limit), "exact integral; seed's rule %.2f %%, ideal straight line",
              bench_quantile(e->seed, e->n, q));
-    snprintf(goal_text, sizeof(goal_text), "<= %.1f %%", goal);
+    if (goal < 0)
+        snprintf(goal_text, sizeof(goal_text), "<= the straight line");
+    else
+        snprintf(goal_text, sizeof(goal_text), "<= %.1f %%", goal);
     bench_print(&(struct bench_row){.name = name,
                                     .limit = limit,
-                                    .limit_value = bench_quantile(e->line, e->n, q),
+                                    .limit_value = line,
                                     .measured = ours,
                                     .unit = "%",
                                     .value = ours,
                                     .value_unit = " %",
                                     .goal = goal_text,
-                                    .ok = ours <= goal});
+                                    .ok = ours <= (goal < 0 ? line : goal)});
 }
 
-static void print_errors(const char *scenario, struct errors *e, double reads_per_s)
+static void print_errors(const char *scenario, bool impossible, struct errors *e,
+                         double reads_per_s)
 {
     double inside = 100.0 * (double)e->inside / (double)e->n;
     char name[160], limit[96];
 
-    print_quantile(scenario, e, "median", 0.5, 0.5);
-    print_quantile(scenario, e, "p95", 0.95, 1.5);
+    print_quantile(scenario, e, "median", 0.5, impossible ? -1 : 0.5);
+    print_quantile(scenario, e, "p95", 0.95, impossible ? -1 : 1.5);
     snprintf(name, sizeof(name), "truth inside bounds: %s", scenario);
     snprintf(limit, sizeof(limit), "%zu queries, %.1f reads per second instead of 50", e->n,
              reads_per_s);
@@ -200,7 +209,7 @@ static void run_virtual(struct scenario *s)
         simrun_copy(&r, 0, s->queries[i].a, s->queries[i].b, &series);
         judge(&c, &series, s->queries[i], &errors);
     }
-    print_errors(s->name, &errors, (double)r.rounds / ns_to_s(s->end - EPOCH));
+    print_errors(s->name, s->impossible, &errors, (double)r.rounds / ns_to_s(s->end - EPOCH));
     series_release(&series);
     simrun_release(&r);
     simpower_release(&s->power);
@@ -234,7 +243,7 @@ static void run_real_time(void)
         sampler_copy(s, 0, q.a, q.b, &series);
         judge(&c, &series, q, &errors);
     }
-    print_errors("real threads and clock, 20 s", &errors, (double)stats.reads / 20);
+    print_errors("real threads and clock, 20 s", false, &errors, (double)stats.reads / 20);
     series_release(&series);
     sampler_free(s);
     simpower_release(&power);
@@ -246,9 +255,11 @@ int main(int argc, char **argv)
 
     unrelated_load(&s);
     run_virtual(&s);
-    query_load(&s, 0);
+    query_load(&s, "queries back to back", 0, 0.02);
     run_virtual(&s);
-    query_load(&s, 0.3);
+    query_load(&s, "queries on an idle machine", 0.3, 0.02);
+    run_virtual(&s);
+    query_load(&s, "queries on an idle machine, no lag", 0.3, 0);
     run_virtual(&s);
     if (argc < 2 || strcmp(argv[1], "--no-real-time") != 0)
         run_real_time();
