@@ -61,19 +61,17 @@ static double agreed(double x, double y)
     return fabs(x) < fabs(y) ? x : y;
 }
 
-/* The trends by which the powers beside cell i change, limited so that no power carried on through
- * the cell becomes negative: E must not fall. */
+/* The trends by which the powers beside cell i change. Being no steeper than towards the cell's own
+ * power they may carry a power below zero only beyond the energy of the cell, where E is cut off:
+ * so E never falls. */
 static void cell_trends(const struct series *s, struct run r, size_t i, double *ret_before,
                         double *ret_after)
 {
-    double h = cell_s(s, i), hb = cell_s(s, i - 1), ha = cell_s(s, i + 1);
-
     *ret_before = *ret_after = 0;
     if (i >= 2 && is_cell(s, r, i - 2))
-        *ret_before =
-            fmax(agreed(trend(s, i - 2), trend(s, i - 1)), -cell_w(s, i - 1) / (h + hb / 2));
+        *ret_before = agreed(trend(s, i - 2), trend(s, i - 1));
     if (is_cell(s, r, i + 2))
-        *ret_after = fmin(agreed(trend(s, i), trend(s, i + 1)), cell_w(s, i + 1) / (h + ha / 2));
+        *ret_after = agreed(trend(s, i), trend(s, i + 1));
 }
 
 /* E at t inside cell i: see energy.h. */

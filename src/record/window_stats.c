@@ -104,9 +104,9 @@ static void add_nearest(const struct series *s, size_t next, mono_ns a, mono_ns 
     mono_ns to_before = before ? a - before->seen : MONO_NEVER;
     mono_ns to_after = after ? after->after - b : MONO_NEVER;
 
-    if (to_before <= to_after && to_before <= reach)
+    if (before && to_before <= to_after && to_before <= reach)
         add_piece(p, before->value, 1);
-    else if (to_after < to_before && to_after <= reach)
+    else if (after && to_after < to_before && to_after <= reach)
         add_piece(p, after->value, 1);
 }
 

@@ -37,7 +37,7 @@ void history_init(struct history *h, const struct channel *c)
         .range = c->range > 0 && isfinite(c->range) ? c->range : NAN,
         .refresh_ns = c->refresh_ns > 0 ? c->refresh_ns : 0,
         .last = NAN,
-        .edge_after = {MONO_ABSENT, MONO_ABSENT},
+        .edge_after = {MONO_ABSENT, MONO_ABSENT, MONO_ABSENT},
         .passed = MONO_ABSENT,
         .broken = true,
     };
@@ -140,6 +140,7 @@ static void put_edge(struct history *h, mono_ns before, mono_ns after, double st
         if (took > h->longest_ns && took <= REFRESH_MAX_NS)
             h->longest_ns = took;
     }
+    h->edge_after[2] = h->edge_after[1];
     h->edge_after[1] = h->edge_after[0];
     h->edge_after[0] = t.after;
     count_step(h, t.at);
@@ -351,6 +352,6 @@ mono_ns history_read_ns(const struct history *h)
 mono_ns history_followed(const struct history *h)
 {
     if (h->quantity == QUANTITY_ENERGY_J)
-        return h->edge_after[1];
+        return h->edge_after[2];
     return h->reads ? h->last_before : MONO_ABSENT;
 }

@@ -66,7 +66,7 @@ struct history {
     double last;                   /* newest value, NAN = none */
     double peak_w;                 /* counter: the largest power between two ticks */
     mono_ns longest_ns;            /* counter: the longest time between two ticks */
-    mono_ns edge_after[2];         /* counter: `after` of the latest two ticks, newest first */
+    mono_ns edge_after[3];         /* counter: `after` of the latest ticks, newest first */
     bool broken;                   /* the next tick starts anew */
     struct phase phase;
 
@@ -104,7 +104,7 @@ void history_forget(struct history *h, mono_ns t);
 mono_ns history_refresh(const struct history *h);
 /* The median duration of a read, 0 = none. */
 mono_ns history_read_ns(const struct history *h);
-/* The latest t that two ticks (gauge: one read) have followed, MONO_ABSENT = none. */
+/* The latest t that three ticks (gauge: one read) have followed, MONO_ABSENT = none. */
 mono_ns history_followed(const struct history *h);
 
 #endif

@@ -155,7 +155,7 @@ mono_ns pace_period(const struct pace *p)
 /* The median forgives a single slow read, which an average would not. */
 static void pace_round(struct pace *p, mono_ns took)
 {
-    mono_ns sorted[PACE_ROUNDS];
+    mono_ns sorted[PACE_ROUNDS] = {0};
     size_t n;
 
     p->rounds[p->n_rounds++ % PACE_ROUNDS] = took;

@@ -65,10 +65,11 @@ const struct system_info *sampler_system(const struct sampler *s);
 /* The id of the collector that a channel belongs to. */
 const char *sampler_collector(const struct sampler *s, size_t channel);
 
-/* Waits until every live energy channel has shown two ticks after t (the second tells what the
- * power was beyond the edge: see energy.h) and every live power channel a value, or three of its
- * periods (refresh or sampling, whichever is longer) have passed since t: then windows that end at
- * t can be built. Returns 0, or -ETIMEDOUT at `deadline`. */
+/* Waits until every live energy channel has shown three ticks after t (they tell what the power was
+ * beyond the edge: see energy.h) and every live power channel a value, or four of its periods
+ * (refresh or sampling, whichever is longer, a second at most) have passed since t: then windows
+ * that end at t can be built, and after three ticks E(t) never changes again. Returns 0, or
+ * -ETIMEDOUT at `deadline`. */
 int sampler_wait(struct sampler *s, mono_ns t, mono_ns deadline);
 /* The latest t for which sampler_wait would return at once: for a loop that must not block. Never
  * falls. MONO_ABSENT before anything was read, MONO_NEVER when nothing more can come: no such

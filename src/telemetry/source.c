@@ -366,7 +366,7 @@ mono_ns source_passed(struct source *s, size_t channel)
         usual = pace_period(&s->pace);
     if (usual > NS_PER_S)
         usual = NS_PER_S;
-    overdue = s->round_from ? s->round_from - 3 * usual : MONO_ABSENT;
+    overdue = s->round_from ? s->round_from - 4 * usual : MONO_ABSENT;
     if (followed < overdue)
         followed = overdue;
     /* What has passed stays so, even if the periods have become longer since. */

@@ -1,6 +1,9 @@
 #include "harness.h"
 
+#include "simcurve.h"
 #include "telemetry/history.h"
+
+#include <stdbool.h>
 
 #define MS NS_PER_MS
 
@@ -62,6 +65,34 @@ static void only_changes_are_ticks(void **state)
     assert_int_equal(h.reads, 4);
     assert_near(h.last, 2.5, 0);
     history_release(&h);
+}
+
+/* Reads of very different lengths, of a source with a rhythm: guesses stay in order. */
+static void times_never_fall(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct history h = counter(NAN, 0);
+        mono_ns now = NS_PER_S;
+
+        for (uint64_t i = 0; i < 400; i++) {
+            bool slow = sim_hash(seed, 3 * i) % 8 == 0;
+            mono_ns wait = (mono_ns)(sim_uniform(seed, 3 * i + 1) * 3e7);
+            mono_ns took = (mono_ns)(sim_uniform(seed, 3 * i + 2) * (slow ? 1.5e8 : 1e6));
+            mono_ns before = now + wait;
+
+            now = before + took + 1;
+            /* shown: as of the end of the read */
+            history_put(&h, before, now, (double)(now / (100 * MS)), NS_PER_S);
+        }
+        for (uint64_t n = 1; n < h.end; n++) {
+            const struct tick *x = history_tick(&h, n - 1), *y = history_tick(&h, n);
+
+            assert_true(y->after < y->at && y->at <= y->seen);
+            assert_true(x->after <= y->after && x->at <= y->at && x->seen <= y->seen);
+        }
+        history_release(&h);
+    }
 }
 
 static void a_fast_source_changed_shortly_before_the_read(void **state)
@@ -386,7 +417,7 @@ static void medians_are_of_the_recent(void **state)
     history_release(&h);
 }
 
-static void two_ticks_or_one_value_must_follow(void **state)
+static void three_ticks_or_one_value_must_follow(void **state)
 {
     struct history h = counter(NAN, 0), g = gauge(QUANTITY_POWER_W);
 
@@ -396,9 +427,11 @@ static void two_ticks_or_one_value_must_follow(void **state)
     put(&h, 20, 2);
     assert_int_equal(history_followed(&h), MONO_ABSENT);
     put(&h, 30, 3);
-    assert_int_equal(history_followed(&h), 10 * MS);
+    assert_int_equal(history_followed(&h), MONO_ABSENT);
     put(&h, 40, 3);
     put(&h, 50, 4);
+    assert_int_equal(history_followed(&h), 10 * MS);
+    put(&h, 60, 5);
     assert_int_equal(history_followed(&h), 20 * MS);
     assert_int_equal(history_followed(&g), MONO_ABSENT);
     put(&g, 10, 1);
@@ -411,6 +444,7 @@ static void two_ticks_or_one_value_must_follow(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(only_changes_are_ticks),
+    cmocka_unit_test(times_never_fall),
     cmocka_unit_test(a_fast_source_changed_shortly_before_the_read),
     cmocka_unit_test(wraps_are_undone),
     cmocka_unit_test(a_reset_is_a_break_and_not_energy),
@@ -429,6 +463,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nothing_untaken_is_forgotten),
     cmocka_unit_test(a_growing_tick_is_not_takable),
     cmocka_unit_test(medians_are_of_the_recent),
-    cmocka_unit_test(two_ticks_or_one_value_must_follow),
+    cmocka_unit_test(three_ticks_or_one_value_must_follow),
 };
 TEST_MAIN(tests)
