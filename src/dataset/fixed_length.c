@@ -1,8 +1,8 @@
 /*
- * Prompts of a given length for measuring how cost grows with it. The text is made of sentences
- * drawn word by word, each prompt from a stream of its own, so that two prompts differ from their
- * first word on and no server can answer one from the cache of another. The same seed gives the
- * same prompts, on a second pass too: for cold caches ask for as many samples as there are queries.
+ * Prompts of a given length for measuring how cost grows with it. Each begins with a number that no
+ * other prompt of the set has, followed by sentences drawn word by word, so that no server can
+ * answer one from the cache of another. The same seed gives the same prompts, on a second pass too:
+ * for cold caches ask for as many samples as there are queries.
  */
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -12,6 +12,7 @@
 #include "dataset/sets.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define PROMPT_BYTES_MAX ((int64_t)64 << 20)
@@ -58,16 +59,25 @@ static const char *const endings[] = {
 
 static const char instruction[] = "\n\nSay in one sentence what this text is about.";
 
+/* Different for every sample of a seed: an odd factor maps 32 bits one to one. */
+static uint32_t sample_number(uint64_t seed, int64_t sample)
+{
+    struct rng rng = rng_seed(seed, UINT64_MAX);
+
+    return (uint32_t)sample * UINT32_C(0x9E3779B1) + (uint32_t)rng_next(&rng);
+}
+
 /* Exactly `wanted` characters: sentences, cut, and the instruction where there is room for both. */
-static void write_prompt(struct buf *out, struct rng *rng, size_t wanted)
+static void write_prompt(struct buf *out, struct rng *rng, uint32_t number, size_t wanted)
 {
     size_t tail = sizeof(instruction) - 1;
     size_t body = wanted >= 2 * tail ? wanted - tail : wanted;
 
     buf_clear(out);
+    buf_addf(out, "%08" PRIx32 ".", number);
     while (out->len < body)
-        buf_addf(out, "%s%s %s %s %s", out->len ? " " : "", PICK(rng, subjects), PICK(rng, verbs),
-                 PICK(rng, objects), PICK(rng, endings));
+        buf_addf(out, " %s %s %s %s", PICK(rng, subjects), PICK(rng, verbs), PICK(rng, objects),
+                 PICK(rng, endings));
     out->len = body;
     if (body < wanted)
         buf_adds(out, instruction);
@@ -96,7 +106,8 @@ static int fixed_length_next(void *ctx, struct item *ret, struct err *err)
     (void)err;
     if (f->next == f->n)
         return 0;
-    write_prompt(&f->prompt, &rng, (size_t)(f->prompt_length * f->chars_per_token));
+    write_prompt(&f->prompt, &rng, sample_number(f->seed, f->next),
+                 (size_t)(f->prompt_length * f->chars_per_token));
     set_metadata(f, f->next);
     *ret = (struct item){.index = f->next++,
                          .problem = f->prompt.data,

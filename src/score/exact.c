@@ -60,8 +60,9 @@ static int exact_score(const char *args, const struct item *item, const char *an
         return 0;
     fold_text(span_of(item->answer), &reference);
     chosen = text;
-    right = same_text(text, &reference);
-    if (!right) {
+    right = reference.len ? same_text(text, &reference)
+                          : span_equal_nocase(text, span_trim(span_of(item->answer)));
+    if (!right && reference.len) {
         if (!find_boxed(text, &chosen) && !find_cue(text, &chosen))
             chosen = last_line(text);
         right = same_part(chosen, &reference);
