@@ -3,10 +3,9 @@
  *
  *     embed INPUT OUTPUT.c NAME
  *
- * writes a C file whose assembly includes the input's bytes between the symbols NAME and NAME_end,
- * followed by a NUL that does not count. An array of numbers would say the same but takes a
- * compiler seconds per megabyte; this takes none. The output changes whenever the input does, so
- * that the build notices.
+ * writes a C file whose assembly includes the input's bytes as NAME, followed by a NUL that does
+ * not count in NAME_size. An array of numbers would say the same but takes a compiler seconds per
+ * megabyte; this takes none. The output changes whenever the input does, so that the build notices.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -30,19 +29,18 @@ int main(int argc, char **argv)
         return 1;
     }
     fprintf(out,
-            "/* %lld bytes */\n"
+            "#include <stddef.h>\n"
+            "extern const char %s[];\n"
+            "extern const size_t %s_size;\n"
+            "const size_t %s_size = %lld;\n"
             "__asm__(\".pushsection .rodata\\n\"\n"
             "        \".global %s\\n\"\n"
-            "        \".global %s_end\\n\"\n"
             "        \".balign 64\\n\"\n"
             "        \"%s:\\n\"\n"
             "        \".incbin \\\"%s\\\"\\n\"\n"
-            "        \"%s_end:\\n\"\n"
             "        \".byte 0\\n\"\n"
-            "        \".popsection\\n\");\n"
-            "/* A file of C must declare something. */\n"
-            "extern const char %s[];\n",
-            (long long)st.st_size, argv[3], argv[3], argv[3], path, argv[3], argv[3]);
+            "        \".popsection\\n\");\n",
+            argv[3], argv[3], argv[3], (long long)st.st_size, argv[3], argv[3], path);
     free(path);
     return fclose(out) == 0 ? 0 : 1;
 }

@@ -287,7 +287,7 @@ static void draw_letter_sorting(struct rng *rng, int variant, struct draft *d)
 static void draw_number_sorting(struct rng *rng, int variant, struct draft *d)
 {
     bool up = variant % 2 == 0;
-    int a[5], n = 3 + variant % 3;
+    int a[5] = {0}, n = 3 + variant % 3;
     char list[64] = "", sorted[64] = "";
     size_t at = 0;
 

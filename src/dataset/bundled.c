@@ -7,7 +7,7 @@
 
 /* Made by data/embed.c. */
 extern const char ipw_jsonl[];
-extern const char ipw_jsonl_end[];
+extern const size_t ipw_jsonl_size;
 
 static int bundled_open(const struct dataset_config *config, void **ret_ctx, struct err *err)
 {
@@ -17,9 +17,8 @@ static int bundled_open(const struct dataset_config *config, void **ret_ctx, str
 
     if (r < 0)
         return r;
-    return table_open_take(
-        rows_open_jsonl_memory("ipw", ipw_jsonl, (size_t)(ipw_jsonl_end - ipw_jsonl)), &mapping,
-        config, ret_ctx, err);
+    return table_open_take(rows_open_jsonl_memory("ipw", ipw_jsonl, ipw_jsonl_size), &mapping,
+                           config, ret_ctx, err);
 }
 
 const struct dataset_ops dataset_ipw_ops = {

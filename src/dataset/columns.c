@@ -71,7 +71,7 @@ int map_columns(struct mapping *m, const struct json *row, int64_t number, struc
     static const char *const answers[] = {"answer", "expected_answer", NULL};
     static const char *const subjects[] = {"subject", "category", NULL};
     static const char *const scorers[] = {"scorer", NULL};
-    const char *problem, *answer, *subject, *scorer;
+    const char *problem = NULL, *answer = NULL, *subject = NULL, *scorer = NULL;
 
     (void)number;
     if (find_text(m, row, m->problem, problems, &problem, err) < 0 ||

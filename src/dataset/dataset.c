@@ -2,24 +2,17 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "dataset/rows.h"
 #include "dataset/sets.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 static bool is_id(const char *text)
 {
     return registry_find(&datasets, text, NULL) != NULL;
-}
-
-static bool ends_in(const char *path, const char *ending)
-{
-    size_t n = strlen(path), e = strlen(ending);
-
-    return n > e && strcmp(path + n - e, ending) == 0;
 }
 
 /* A registered id stays one, even beside a file of that name: "./ipw" says the file. */
@@ -29,7 +22,7 @@ static bool is_path(const char *text)
         return true;
     if (is_id(text))
         return false;
-    return ends_in(text, ".jsonl") || ends_in(text, ".csv") || fs_exists(AT_FDCWD, text);
+    return rows_ending(text) || fs_exists(AT_FDCWD, text);
 }
 
 /* "/data/questions.jsonl" -> "questions", "/data/set/" -> "set". */
@@ -43,8 +36,8 @@ static void title_of_path(const char *path, char *title, size_t size)
     for (start = end; start > 0 && path[start - 1] != '/';)
         start--;
     snprintf(title, size, "%.*s", (int)(end - start > 4096 ? 4096 : end - start), path + start);
-    dot = strrchr(title, '.');
-    if (dot && dot > title && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".csv") == 0))
+    dot = rows_ending(title);
+    if (dot)
         title[dot - title] = '\0';
 }
 

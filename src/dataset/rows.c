@@ -9,28 +9,30 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-static bool ends_in(const char *path, const char *ending)
+const char *rows_ending(const char *path)
 {
-    size_t n = strlen(path), e = strlen(ending);
+    const char *dot = strrchr(path, '.');
 
-    return n > e && strcasecmp(path + n - e, ending) == 0;
+    return dot && dot > path && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".csv") == 0)
+               ? dot
+               : NULL;
 }
 
 int rows_open(const char *path, struct rows **ret, struct err *err)
 {
     AUTO_PTR(feed) struct feed *feed = NULL;
+    const char *ending = rows_ending(path);
     struct stat st;
     int r;
 
     if (stat(path, &st) < 0)
         return err_sys(err, errno, "cannot open %s", path);
-    if (!S_ISDIR(st.st_mode) && !ends_in(path, ".jsonl") && !ends_in(path, ".csv"))
-        return err_set(err, EINVAL,
-                       "%s is neither a .jsonl or .csv file nor a HuggingFace directory", path);
+    if (!ending)
+        return err_set(err, EINVAL, "%s is not a .jsonl or .csv file", path);
     r = feed_open(path, &feed, err);
     if (r < 0)
         return r;
-    if (ends_in(path, ".csv"))
+    if (strcasecmp(ending, ".csv") == 0)
         return rows_csv_take(path, STEAL(feed), ret, err);
     *ret = rows_jsonl_take(path, STEAL(feed));
     return 0;

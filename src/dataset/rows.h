@@ -57,6 +57,10 @@ struct rows {
     char *name; /* for messages: the path */
 };
 
+/* Does the path end like a file that can be read (.jsonl, .csv; any case)? Returns the ending
+ * within it, else NULL. */
+const char *rows_ending(const char *path);
+
 /* By the ending (.jsonl, .csv) or kind (a directory) of the path. */
 int rows_open(const char *path, struct rows **ret, struct err *err);
 /* Text in memory in the form of a .jsonl file; lent, it must outlive the rows. */

@@ -100,7 +100,7 @@ static int next_item(struct table *t, struct row *row, struct item *item, struct
 static int read_all(struct table *t, bool keep_places, struct err *err)
 {
     size_t cap = 0;
-    struct item item = {0};
+    struct item item = {.subject = ""};
     struct row row;
 
     for (;;) {

@@ -29,9 +29,6 @@ struct number {
 /* The first number at or behind `from`. */
 bool number_next(struct span text, size_t from, struct number *ret);
 
-/* "seven", "twenty-three": the last number word of the text, 0 to 99. */
-bool number_word(struct span text, struct number *ret);
-
 /* The number a text gives as its answer. In this order: in the last \boxed{}; behind the last
  * "answer is" (behind the last "=" of that sentence if there is one); the last line, or the first,
  * if it is nothing but a number and its unit; the last that stands alone in bold; in the last

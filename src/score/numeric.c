@@ -205,6 +205,51 @@ static bool cued_number(struct span text, struct number *ret, struct span *ret_i
     return found;
 }
 
+static int word_value(struct span word)
+{
+    static const char *const small[] = {"zero",    "one",     "two",       "three",    "four",
+                                        "five",    "six",     "seven",     "eight",    "nine",
+                                        "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                                        "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+    static const char *const tens[] = {"twenty", "thirty",  "forty",  "fifty",
+                                       "sixty",  "seventy", "eighty", "ninety"};
+
+    for (int i = 0; i < 20; i++)
+        if (span_equal_nocase(word, span_of(small[i])))
+            return i;
+    for (int i = 0; i < 8; i++)
+        if (span_equal_nocase(word, span_of(tens[i])))
+            return 10 * (i + 2);
+    return -1;
+}
+
+/* "seven", "twenty-three": the last number word of the text, 0 to 99. */
+static bool number_word(struct span text, struct number *ret)
+{
+    struct number x = {0};
+    bool found = false;
+    int last = -1;
+
+    for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
+        int value;
+
+        for (n = 0; i + n < text.n && isalpha((unsigned char)text.p[i + n]);)
+            n++;
+        if (!n)
+            continue;
+        value = word_value((struct span){text.p + i, n});
+        if (value > 0 && value < 10 && last >= 20 && i == x.end + 1)
+            x = (struct number){.value = last + value, .start = x.start, .end = i + n};
+        else if (value >= 0)
+            x = (struct number){.value = value, .start = i, .end = i + n};
+        found = found || value >= 0;
+        last = value;
+    }
+    if (found)
+        *ret = x;
+    return found;
+}
+
 /* "one" is a word like any other in a sentence, so it must stand alone. */
 static bool spelled_number(struct span text, struct number *ret, struct span *ret_in)
 {

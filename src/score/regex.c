@@ -3,9 +3,9 @@
  * none; it must match somewhere in the answer (^ and $ are the answer's ends).
  *
  * Two things could make the system's matcher run away, and are refused: back-references, for which
- * it has to try everything, and repetitions of repetitions ((a{99}){99}), which it writes out.
+ * it has to try everything, and repetitions of repetitions, ((a{99}){99}) or a++++++++, which it
+ * writes out.
  */
-#include "base/cleanup.h"
 #include "score/scorers.h"
 #include "score/text.h"
 
@@ -16,41 +16,94 @@
 #include <string.h>
 
 #define PATTERN_MAX     512
-#define ANSWER_TEXT_MAX ((size_t)64 << 10)
-#define COPIES_MAX      1000 /* of the pattern's parts, all repetition counts multiplied */
+#define ANSWER_TEXT_MAX ((size_t)16 << 10)
+#define COPIES_MAX      1000 /* atoms of a pattern with its repetitions written out */
+#define GROUPS_MAX      32   /* within each other */
 
-/* The larger count of the {m,n} at p, 0 if it is not one. */
-static long repetition(const char *p)
+/* How many times the atom before p is written out: "+" twice, {m,n} as often as the larger says,
+ * "*" and "?" once; 0 if p is none of these. *ret_end is behind it. */
+static long repetition(const char *p, const char **ret_end)
 {
     char *end;
     long m, n;
 
+    *ret_end = p + 1;
+    if (*p == '+')
+        return 2;
+    if (*p == '*' || *p == '?')
+        return 1;
     if (*p != '{' || !isdigit((unsigned char)p[1]))
         return 0;
     m = n = strtol(p + 1, &end, 10);
-    if (*end == ',') {
+    if (*end == ',')
         n = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : m + 1;
+    n = n > m ? n : m;
+    *ret_end = *end == '}' ? end + 1 : end;
+    return n < 1 ? 1 : n > COPIES_MAX ? COPIES_MAX + 1 : n;
+}
+
+/* Behind the bracket expression at p. A "]" at its start is a member; so is one in [:alpha:]. */
+static const char *skip_brackets(const char *p)
+{
+    p += 1 + (p[1] == '^');
+    p += *p == ']';
+    for (; *p && *p != ']'; p++) {
+        if (p[0] == '[' && p[1] && strchr(":.=", p[1])) {
+            const char *end = strchr(p + 2, ']');
+
+            if (!end)
+                return p + strlen(p);
+            p = end;
+        }
     }
-    return n > m ? n : m;
+    return p + (*p == ']');
+}
+
+/* The size of a pattern once its repetitions are written out, in atoms; more than COPIES_MAX is too
+ * much. Groups are kept on a stack: what they hold so far, and the last atom of it, which is what a
+ * repetition repeats. */
+static long written_out(const char *p)
+{
+    long sum[GROUPS_MAX + 1] = {0}, last[GROUPS_MAX + 1] = {0};
+    int depth = 0;
+
+    while (*p) {
+        const char *end;
+        long n = repetition(p, &end);
+
+        if (n > 0) {
+            sum[depth] += last[depth] * (n - 1);
+            last[depth] *= n;
+        } else if (*p == '(') {
+            if (++depth > GROUPS_MAX)
+                return COPIES_MAX + 1;
+            sum[depth] = last[depth] = 0;
+        } else if (*p == ')' && depth > 0) {
+            depth--;
+            last[depth] = sum[depth + 1] + 1;
+            sum[depth] += last[depth];
+        } else {
+            end = *p == '[' ? skip_brackets(p) : p + 1 + (p[0] == '\\' && p[1]);
+            last[depth] = 1;
+            sum[depth]++;
+        }
+        if (sum[depth] > COPIES_MAX)
+            return COPIES_MAX + 1;
+        p = end;
+    }
+    return sum[0];
 }
 
 static int check_pattern(const char *pattern, struct err *err)
 {
-    long copies = 1;
-
     if (strlen(pattern) > PATTERN_MAX)
         return err_set(err, EINVAL, "scorer regex: the pattern has more than %d bytes",
                        PATTERN_MAX);
-    for (const char *p = pattern; *p; p++) {
-        long n = repetition(p);
-
-        if (p[0] == '\\' && isdigit((unsigned char)p[1]))
+    for (const char *p = pattern; (p = strchr(p, '\\')); p += p[1] ? 2 : 1)
+        if (isdigit((unsigned char)p[1]))
             return err_set(err, EINVAL, "scorer regex: back-references are not supported");
-        if (p[0] == '\\' && p[1])
-            p++;
-        if (n > COPIES_MAX || (copies *= n > 1 ? n : 1) > COPIES_MAX)
-            return err_set(err, EINVAL, "scorer regex: too many repetitions in '%.60s'", pattern);
-    }
+    if (written_out(pattern) > COPIES_MAX)
+        return err_set(err, EINVAL, "scorer regex: too many repetitions in '%.60s'", pattern);
     return 0;
 }
 

@@ -158,7 +158,7 @@ static void nothing_usable_is_an_error(void **state)
     write_file(dir, "e.csv", "\xFF,a\n", path);
     assert_fails(try_open(&err, path, NULL), EINVAL, &err, "header is not valid UTF-8");
     write_file(dir, "e.txt", "problem\n", path);
-    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "neither a .jsonl or .csv");
+    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "not a .jsonl or .csv file");
     assert_fails(try_open(&err, "/nowhere/a.jsonl", NULL), ENOENT, &err, "/nowhere/a.jsonl");
     assert_fails(try_open(&err, "nowhere.csv", NULL), ENOENT, &err, "nowhere.csv");
 }
@@ -360,7 +360,7 @@ static void ids_and_paths(void **state)
     assert_fails(try_open(&err, "ipw", "shuffle=maybe", NULL), EINVAL, &err,
                  "neither true nor false");
     write_file(dir, "ipw", "{\"problem\":\"1\"}\n", path);
-    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "neither a .jsonl");
+    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "not a .jsonl");
     write_file(dir, "q.jsonl", "{\"problem\":\"1\"}\n", path);
     {
         char param[160];

@@ -87,6 +87,10 @@ static void bad_specs_are_refused(void **state)
                  "too many repetitions");
     assert_fails(score("regex:a{99999999999999999999}", "1", "1", &s, &err), EINVAL, &err,
                  "too many repetitions");
+    assert_fails(score("regex:^4++++++++++++++++++++++++", "1", "1", &s, &err), EINVAL, &err,
+                 "too many repetitions");
+    assert_fails(score("regex:(((((((((((a+)+)+)+)+)+)+)+)+)+)+", "1", "1", &s, &err), EINVAL, &err,
+                 "too many repetitions");
     assert_string_equal(s.reason, "untouched");
 }
 
