@@ -24,15 +24,17 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
+struct rng rng_seed(uint64_t seed, uint64_t stream)
 {
+    struct rng r;
     /* mix(0) is 0, so stream 0 is the published seeding */
     uint64_t x = seed ^ mix(stream);
 
     for (int i = 0; i < 4; i++) {
         x += UINT64_C(0x9E3779B97F4A7C15);
-        r->s[i] = mix(x);
+        r.s[i] = mix(x);
     }
+    return r;
 }
 
 static uint64_t rotate(uint64_t x, int k)

@@ -6,8 +6,7 @@
  * drawn from it uses only operations that IEEE 754 rounds exactly, so even the gamma deviates are
  * equal bit for bit. Not for secrets.
  *
- *     struct rng r;
- *     rng_init(&r, seed, RNG_STREAM_SCHEDULE);
+ *     struct rng r = rng_seed(seed, RNG_STREAM_SCHEDULE);
  *     gap_s = rng_exponential(&r) / rate_per_s;
  *
  * Purposes that share a seed take different streams: drawing more for one must not change another.
@@ -25,7 +24,7 @@ struct rng {
     uint64_t s[4];
 };
 
-void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
+struct rng rng_seed(uint64_t seed, uint64_t stream);
 
 uint64_t rng_u64(struct rng *r);
 /* Uniform in [0, n), without bias. n > 0. */

@@ -15,6 +15,7 @@
 #ifndef IPW_DATASET_DATASET_H
 #define IPW_DATASET_DATASET_H
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "core/item.h"
 #include "core/kv.h"
@@ -68,6 +69,11 @@ int dataset_open(const char *id_or_path, const struct kv_list *params, uint64_t 
 int dataset_next(struct dataset *d, struct item *ret, struct err *err);
 int dataset_rewind(struct dataset *d, struct err *err);
 int64_t dataset_size(struct dataset *d);
+/* What was left out; a count of 0 when nothing was. */
+void dataset_rejects(struct dataset *d, struct dataset_rejects *ret);
+/* NULL is fine. */
 void dataset_free(struct dataset *d);
+
+DEFINE_AUTO_PTR(dataset, dataset_free);
 
 #endif

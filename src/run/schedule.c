@@ -85,7 +85,7 @@ int schedule_new(const struct schedule_options *options, struct schedule **ret, 
     s = xcalloc(1, sizeof(*s));
     s->options = *options;
     s->end = options->duration_ns ? add_times(options->start, options->duration_ns) : MONO_NEVER;
-    rng_init(&s->rng, options->seed, RNG_STREAM_SCHEDULE);
+    s->rng = rng_seed(options->seed, RNG_STREAM_SCHEDULE);
     if (is_open(s)) {
         s->arrival = draw_arrival(&s->rng, options, options->start);
     } else {

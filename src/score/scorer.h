@@ -1,9 +1,10 @@
 /*
  * scorer: is this answer right? behind one ops struct.
  *
- * A scorer that needs no judge is a pure function of the answer and the reference. Unscorable is
- * not wrong: an answer that cannot be judged (no reference, nothing recognisable) is counted apart,
- * with a reason.
+ * A scorer that needs no judge is a pure function of the answer and the reference, may be called
+ * from any thread and takes time linear in the answer. Unscorable is not wrong: without a usable
+ * reference there is nothing to compare with, and that is counted apart, with a reason. An answer
+ * that is empty, refuses or says nothing recognisable is wrong: a model must not gain by silence.
  *
  * A spec is an id with optional arguments behind a colon: "exact", "numeric:0.01",
  * "regex:^4[0-9]$".
@@ -34,7 +35,8 @@ struct scorer_ops {
 
 extern const struct registry scorers;
 
-/* Splits the spec, finds the scorer and asks it. */
+/* Splits the spec, finds the scorer and asks it. answer may be NULL (none was given). -ENOENT: no
+ * such scorer; -EINVAL: its arguments are malformed; -ENOTSUP: it needs a judge. */
 int score_answer(const char *spec, const struct item *item, const char *answer, struct score *ret,
                  struct err *err);
 

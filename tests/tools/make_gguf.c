@@ -274,7 +274,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: make-gguf FILE\n");
         return 2;
     }
-    rng_init(&m.rng, 1, RNG_STREAM_PLAIN);
+    m.rng = rng_seed(1, RNG_STREAM_PLAIN);
     add_metadata(&m);
     add_matrix(&m, "token_embd.weight", WIDTH, VOCABULARY, 1, 0);
     for (int i = 0; i < LAYERS; i++)
