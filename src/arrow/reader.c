@@ -53,7 +53,7 @@ static int start(struct arrow_reader *r, struct err *err)
 
     s->name = r->name;
     s->allowance = IPC_ALLOWANCE_FIRST;
-    if (s->size == 0)
+    if (s->size == 0 || !s->data)
         return ipc_fail(s, 0, err, "the file is empty");
     if (s->size >= strlen(file_magic) && memcmp(s->data, file_magic, strlen(file_magic)) == 0)
         return ipc_fail(s, 0, err,

@@ -366,6 +366,17 @@ static void dictionary_errors(void **state)
     add_colors(&stream, (const char *const[]){"red"}, 1, false);
     expect_error(&stream, EBADMSG, "dictionary 5 is not in the schema");
 
+    mk_schema(&stream, &color_field, 1);
+    b = mk_batch(3);
+    mk_texts(&b, (const char *const[]){"red", "green"}, 2);
+    mk_dictionary(&stream, &b, 5, false);
+    expect_error(&stream, EBADMSG, "column 'c': 2 values in a dictionary of 3");
+
+    mk_schema(&stream, &color_field, 1); /* a bad one in place of a good one */
+    add_colors(&stream, (const char *const[]){"red"}, 1, false);
+    add_colors(&stream, (const char *const[]){"\xFF"}, 1, false);
+    expect_error(&stream, EBADMSG, "column 'c': value 0 is not valid UTF-8");
+
     mk_schema(&stream, two_types, 2);
     expect_error(&stream, EBADMSG, "one dictionary is used for two types");
     mk_schema(&stream, &nested, 1);
@@ -814,6 +825,99 @@ static void unknown_null_count(void **state)
     expect_rows(&stream, "{\"x\":1}\n{\"x\":2}\n");
 }
 
+/* Nulls are counted by words of 64 bits and the rest. */
+static void nulls_are_counted(void **state)
+{
+    AUTO_PTR(arrow_reader) struct arrow_reader *r = NULL;
+    static const struct mk_field field = {.name = "x", MK_INT(8, false)};
+    const struct arrow_array *batch, *x;
+    uint8_t valid[25], values[200];
+    struct mk_batch b = mk_batch(197);
+    AUTO(buf) struct buf stream = BUF_INIT(0);
+    struct err err = {0};
+    int64_t nulls = 0;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        values[i] = (uint8_t)i;
+        if (i % 8 == 0)
+            valid[i / 8] = (uint8_t)(i * 37 + 11);
+    }
+    mk_node(&b, 197, 77); /* not their number: ours counts */
+    mk_buffer(&b, valid, 25);
+    mk_buffer(&b, values, 197);
+    one_column(&stream, &field, &b);
+    assert_ok(arrow_reader_open_memory(stream.data, stream.len, "test", &r, &err), &err);
+    assert_int_equal(arrow_reader_next(r, &batch, &err), 1);
+    x = arrow_child(batch, "x");
+    for (int64_t i = 0; i < 197; i++) {
+        bool is_null = !(valid[i / 8] >> (i % 8) & 1);
+
+        nulls += is_null;
+        assert_int_equal(arrow_is_null(x, i), is_null);
+        assert_int_equal(arrow_i64(x, i, -5), is_null ? -5 : i);
+    }
+    assert_int_equal(x->null_count, nulls);
+}
+
+static void absurd_row_counts(void **state)
+{
+    struct err err = {0};
+    int64_t rows = 0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        AUTO_PTR(arrow_reader) struct arrow_reader *r = NULL;
+        AUTO(buf) struct buf stream = BUF_INIT(1 << 20);
+        struct mk_batch b;
+
+        mk_schema(&stream, &int32_field, 1);
+        for (int k = 0; k < 2; k++) {
+            b = mk_batch(i ? INT64_MAX : -1);
+            mk_record(&stream, &b);
+        }
+        assert_ok(arrow_reader_open_memory(stream.data, stream.len, "test", &r, &err), &err);
+        assert_fails(arrow_reader_rows(r, &rows, &err), EBADMSG, &err,
+                     i ? "more rows than can be counted" : "a batch of -1 rows");
+    }
+}
+
+/* Views of one megabyte, all the same, in a buffer that is not valid as a whole: each must be
+ * looked at. A few may; hundreds would be more work than the file deserves. */
+static void overlapping_views(void **state)
+{
+    static const struct mk_field field = {.name = "u", MK_UTF8_VIEW};
+    const int32_t n = 1 << 20;
+    AUTO_FREE char *text = xcalloc(1, (size_t)n + 1);
+    AUTO_FREE int32_t *table = xcalloc(1000, 16);
+
+    (void)state;
+    text[0] = (char)0xFF;
+    for (size_t i = 0; i < 1000; i++) {
+        table[4 * i] = n;
+        table[4 * i + 3] = 1;
+    }
+    for (int64_t rows = 10; rows <= 1000; rows *= 100) {
+        AUTO(buf) struct buf out = BUF_INIT(100);
+        struct mk_batch b = mk_batch(rows);
+        struct err err = {0};
+        struct buf stream;
+
+        mk_node(&b, rows, 0);
+        mk_buffer(&b, NULL, 0);
+        mk_buffer(&b, table, 16 * (size_t)rows);
+        mk_buffer(&b, text, (size_t)n + 1);
+        b.variadic[b.n_variadic++] = 1;
+        one_column(&stream, &field, &b);
+        if (rows == 10) {
+            assert_ok(rows_of_memory(stream.data, stream.len, &out, &err), &err);
+            buf_release(&stream);
+        } else {
+            expect_error(&stream, EBADMSG, "column 'u': views overlap too much");
+        }
+    }
+}
+
 static void bad_text(void **state)
 {
     static const struct mk_field utf8 = {.name = "t", MK_UTF8},
@@ -1136,6 +1240,9 @@ static const struct CMUnitTest tests[] = {
     TEST(batch_errors),
     TEST(wrong_counts),
     TEST(unknown_null_count),
+    TEST(nulls_are_counted),
+    TEST(absurd_row_counts),
+    TEST(overlapping_views),
     TEST(bad_text),
     TEST(bad_lists),
     TEST(rows_from_nothing),
