@@ -608,6 +608,26 @@ static void views_are_checked(void **state)
     assert_int_equal(check_view_utf8(&a, 1, &allowance), 1);
 }
 
+/* A view that ends where its buffer ends: no byte behind it is looked at. */
+static void view_to_the_end(void **state)
+{
+    AUTO_FREE uint8_t *data = malloc(13);
+    struct arrow_span spans[] = {{data, 13}};
+    struct arrow_field f = {.name = name, .type = ARROW_UTF8_VIEW};
+    uint8_t view[16];
+    struct arrow_array a = {.field = &f,
+                            .storage = ARROW_UTF8_VIEW,
+                            .length = 1,
+                            .values = view,
+                            .view_buffers = spans};
+    int64_t allowance = 0;
+
+    (void)state;
+    memset(data, 'x', 13);
+    put_view(view, 13, "xxxx", 0, 0);
+    assert_int_equal(check_view_utf8(&a, 1, &allowance), -1);
+}
+
 /* Many views of one invalid buffer would be looked at one by one: the allowance ends that. */
 static void overlapping_views_run_out(void **state)
 {
@@ -673,6 +693,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(utf8_is_checked),
     cmocka_unit_test(utf8_in_long_text),
     cmocka_unit_test(views_are_checked),
+    cmocka_unit_test(view_to_the_end),
     cmocka_unit_test(overlapping_views_run_out),
     cmocka_unit_test(indexes_are_checked),
 };

@@ -338,6 +338,30 @@ static void absent_is_null(void **state)
     made_remove(&d);
 }
 
+/* A null struct hides its children here too, however they are asked for. */
+static void null_struct_masks(void **state)
+{
+    AUTO_PTR(hfdir) struct hfdir *h = NULL;
+    const struct arrow_array *batch, *u;
+    struct err err = {0};
+    struct made d;
+    const char *text;
+    size_t n;
+
+    (void)state;
+    made_open(&d);
+    add_struct_shard(&d);
+    made_finish(&d);
+    assert_ok(hfdir_open(AT_FDCWD, d.path, NULL, &h, &err), &err);
+    assert_int_equal(hfdir_next(h, &batch, &err), 1);
+    u = arrow_child(arrow_child(batch, "s"), "u");
+    assert_true(arrow_text(u, 0, &text, &n));
+    assert_memory_equal(text, "u0", 2);
+    assert_false(arrow_text(u, 1, &text, &n));
+    assert_ptr_equal(u->parent, arrow_child(batch, "s"));
+    made_remove(&d);
+}
+
 static void add_one_column(struct made *d, const struct mk_field *field, uint32_t n)
 {
     struct buf stream = BUF_INIT(1 << 20);
@@ -696,6 +720,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(union_of_shards),
     cmocka_unit_test(union_fills_in_types),
     cmocka_unit_test(absent_is_null),
+    cmocka_unit_test(null_struct_masks),
     cmocka_unit_test(types_that_disagree),
     cmocka_unit_test(zero_rows),
     cmocka_unit_test(dictionary_and_plain),
