@@ -1078,27 +1078,61 @@ static void compressed_bombs(void **state)
     expect_error(&stream, EBADMSG, "column 'x': compressed data ends before 1048576 bytes");
 }
 
-/* 60 columns over the same bytes, batch after batch: the allowance ends it. */
+/* Columns over the same bytes: a few may be a way to save space, hundreds are an attack. */
 static void shared_buffers_are_paid_for(void **state)
 {
-    struct mk_field fields[60];
+    enum { N = 400 };
+    AUTO_FREE struct mk_field *fields = xcalloc(N, sizeof(*fields));
     size_t n = (size_t)4 << 20;
-    struct buf stream = BUF_INIT(1 << 28);
-    AUTO_FREE char *text = xcalloc(1, n);
-    struct mk_batch b = mk_batch((int64_t)n);
 
     (void)state;
-    for (size_t i = 0; i < 60; i++)
+    for (size_t i = 0; i < N; i++)
         fields[i] = (struct mk_field){.name = "x", MK_INT(8, true)};
-    mk_schema(&stream, fields, 60);
-    for (size_t i = 0; i < 60; i++) {
-        mk_node(&b, (int64_t)n, 0);
-        mk_buffer_entry(&b, 0, 0);
-        mk_buffer_entry(&b, 0, (int64_t)n);
+    for (uint32_t columns = 40; columns <= N; columns *= 10) {
+        AUTO(buf) struct buf rows = BUF_INIT(100);
+        AUTO(buf) struct buf stream = BUF_INIT(1 << 28);
+        struct mk_batch b = mk_batch((int64_t)n);
+        struct err err = {0};
+
+        mk_schema(&stream, fields, columns);
+        for (uint32_t i = 0; i < columns; i++) {
+            mk_node(&b, (int64_t)n, 0);
+            mk_buffer_entry(&b, 0, 0);
+            mk_buffer_entry(&b, 0, (int64_t)n);
+        }
+        buf_add_zeros(&b.body, n);
+        mk_record(&stream, &b);
+        if (columns == 40)
+            assert_ok(rows_of_memory(stream.data, stream.len, &rows, &err), &err);
+        else
+            expect_error(&stream, EBADMSG, "column 'x': more values");
     }
-    buf_add(&b.body, text, n);
-    mk_record(&stream, &b);
-    expect_error(&stream, EBADMSG, "column 'x': more values");
+}
+
+/* One large batch, compressed as well as such data is: its own bytes pay for it. */
+static void large_compressed_batch(void **state)
+{
+    static const struct mk_field field = {.name = "x", MK_INT(64, true)};
+    AUTO_PTR(arrow_reader) struct arrow_reader *r = NULL;
+    const int64_t n = 18 << 20; /* 144 MiB */
+    AUTO_FREE int64_t *values = xcalloc((size_t)n, 8);
+    AUTO(buf) struct buf stream = BUF_INIT(0);
+    struct mk_batch b = mk_batch(n);
+    const struct arrow_array *batch;
+    struct err err = {0};
+
+    (void)state;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = i / 16;
+    b.codec = MK_LZ4;
+    mk_node(&b, n, 0);
+    mk_buffer(&b, NULL, 0);
+    mk_buffer(&b, values, (size_t)n * 8);
+    one_column(&stream, &field, &b);
+    assert_true(stream.len < (size_t)n);
+    assert_ok(arrow_reader_open_memory(stream.data, stream.len, "test", &r, &err), &err);
+    assert_int_equal(arrow_reader_next(r, &batch, &err), 1);
+    assert_int_equal(arrow_i64(&batch->children[0], n - 1, -5), (n - 1) / 16);
 }
 
 /* The position is behind the last good message; the end marker does not count. */
@@ -1248,6 +1282,7 @@ static const struct CMUnitTest tests[] = {
     TEST(rows_from_nothing),
     TEST(compressed_bombs),
     TEST(shared_buffers_are_paid_for),
+    TEST(large_compressed_batch),
     TEST(position),
     TEST(files),
     TEST(long_names_in_errors),
