@@ -291,8 +291,8 @@ enum { MK_RAW = -1, MK_LZ4 = 0, MK_ZSTD = 1, MK_STORED = 2 /* ZSTD with length -
 struct mk_batch {
     int64_t rows;
     int codec;
-    int64_t nodes[80][2];
-    int64_t buffers[160][2];
+    int64_t nodes[400][2];
+    int64_t buffers[800][2];
     int64_t variadic[8];
     uint32_t n_nodes, n_buffers, n_variadic;
     struct buf body;
@@ -305,7 +305,7 @@ static inline struct mk_batch mk_batch(int64_t rows)
 
 static inline void mk_node(struct mk_batch *b, int64_t length, int64_t nulls)
 {
-    assert(b->n_nodes < 80);
+    assert(b->n_nodes < 400);
     b->nodes[b->n_nodes][0] = length;
     b->nodes[b->n_nodes++][1] = nulls;
 }
@@ -313,7 +313,7 @@ static inline void mk_node(struct mk_batch *b, int64_t length, int64_t nulls)
 /* An entry that says whatever it wants. */
 static inline void mk_buffer_entry(struct mk_batch *b, int64_t offset, int64_t size)
 {
-    assert(b->n_buffers < 160);
+    assert(b->n_buffers < 800);
     b->buffers[b->n_buffers][0] = offset;
     b->buffers[b->n_buffers++][1] = size;
 }

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first double that no int64 reaches. */
+#define TWO_TO_63 9223372036854775808.0
+
 static bool bit_at(const uint8_t *bits, int64_t i)
 {
     return bits[i >> 3] >> (i & 7) & 1;
@@ -137,7 +140,7 @@ int64_t arrow_i64(const struct arrow_array *a, int64_t i, int64_t fallback)
     real = real_at(a, i);
     if (isnan(real))
         return integer_at(a, i, fallback);
-    return real == floor(real) && real >= -0x1p63 && real < 0x1p63 ? (int64_t)real : fallback;
+    return real == floor(real) && real >= -TWO_TO_63 && real < TWO_TO_63 ? (int64_t)real : fallback;
 }
 
 double arrow_f64(const struct arrow_array *a, int64_t i)

@@ -41,10 +41,9 @@ int64_t check_offsets(const uint8_t *offsets, int64_t n, unsigned width)
         return 0;
     if (width == 4 ? offsets_rise32(offsets, n) : offsets_rise64(offsets, n))
         return -1;
-    for (int64_t i = 0; i < n; i++)
-        if (offset_at(offsets, i + 1, width) < offset_at(offsets, i, width))
-            return i + 1;
-    return -1;
+    for (int64_t i = 1;; i++) /* one of them does */
+        if (offset_at(offsets, i, width) < offset_at(offsets, i - 1, width))
+            return i;
 }
 
 static bool is_ascii(const uint8_t *p, size_t n)
@@ -70,7 +69,7 @@ static bool is_boundary(const uint8_t *block, size_t size, size_t at)
     return at >= size || (block[at] & 0xC0) != 0x80;
 }
 
-/* The values from `first` on, one by one. */
+/* One by one, without those that are null. */
 static int64_t find_bad_text(const struct arrow_array *a)
 {
     const char *text;

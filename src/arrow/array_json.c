@@ -80,8 +80,7 @@ void arrow_value_json(const struct arrow_array *a, int64_t i, struct json_writer
         return;
     }
     switch (a->field->type) {
-    case ARROW_NULL:
-        jw_null(w, key);
+    case ARROW_NULL: /* was null above */
         break;
     case ARROW_BOOL:
         jw_bool(w, key, arrow_bool(a, i, false));

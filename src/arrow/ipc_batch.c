@@ -11,10 +11,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include <assert.h>
 
 /* count * width, or a number that no buffer reaches. */
 static size_t bytes_for(int64_t count, size_t width)
@@ -446,6 +443,7 @@ int ipc_dictionary_load(struct ipc_stream *s, struct ipc_message *m, struct err 
         d->memory = fresh;
         fresh = (struct ipc_memory){0};
     }
+    assert(values);
     add_part(d, values);
     return 0;
 }

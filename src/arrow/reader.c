@@ -18,6 +18,7 @@ struct arrow_reader {
     char *name;
     void *mapping; /* NULL = the bytes are the caller's */
     size_t position;
+    size_t paid; /* bytes that have added to the stream's allowance */
     struct ipc_memory batch;
 };
 
@@ -37,10 +38,13 @@ void arrow_reader_close(struct arrow_reader *r)
     free(r);
 }
 
-static void advance(struct arrow_reader *r, const struct ipc_message *m)
+/* A message pays for what it holds before that is loaded, once however often it is tried. */
+static void pay(struct arrow_reader *r, const struct ipc_message *m)
 {
-    r->position = m->end;
-    r->stream.allowance += (int64_t)(m->end - m->start) * IPC_ALLOWANCE_PER_BYTE;
+    if (m->end <= r->paid)
+        return;
+    r->stream.allowance += (int64_t)(m->end - r->paid) * IPC_ALLOWANCE_PER_BYTE;
+    r->paid = m->end;
 }
 
 /* The first message, which must be the schema. */
@@ -53,7 +57,7 @@ static int start(struct arrow_reader *r, struct err *err)
 
     s->name = r->name;
     s->allowance = IPC_ALLOWANCE_FIRST;
-    if (s->size == 0)
+    if (s->size == 0 || !s->data)
         return ipc_fail(s, 0, err, "the file is empty");
     if (s->size >= strlen(file_magic) && memcmp(s->data, file_magic, strlen(file_magic)) == 0)
         return ipc_fail(s, 0, err,
@@ -64,9 +68,10 @@ static int start(struct arrow_reader *r, struct err *err)
         return result;
     if (result == 0 || m.type != IPC_SCHEMA)
         return ipc_fail(s, 0, err, "the stream does not start with a schema");
+    pay(r, &m);
     result = ipc_schema_read(s, &m, err);
     if (result == 0)
-        advance(r, &m);
+        r->position = m.end;
     return result;
 }
 
@@ -145,13 +150,14 @@ int arrow_reader_next(struct arrow_reader *r, const struct arrow_array **ret, st
             return result;
         if (m.type == IPC_SCHEMA)
             return ipc_fail(s, m.start, err, "a second schema in the stream");
+        pay(r, &m);
         if (m.type == IPC_DICTIONARY_BATCH)
             result = ipc_dictionary_load(s, &m, err);
         else
             result = ipc_batch_load(s, &m, &r->batch, ret, err);
         if (result < 0)
             return result;
-        advance(r, &m);
+        r->position = m.end;
         if (m.type == IPC_RECORD_BATCH)
             return 1;
     }

@@ -146,6 +146,10 @@ static void structs_mask(void **state)
     assert_int_equal(arrow_i64(&leaf, 3, -5), -5); /* its own */
     assert_true(arrow_is_null(&plain, 0));
     assert_false(arrow_is_null(&plain, 1));
+    inner.children = &leaf;
+    inner.n_children = 1;
+    assert_ptr_equal(arrow_child(&inner, "c"), &leaf);
+    assert_null(arrow_child(&inner, "d"));
 }
 
 static const char *format(struct arrow_field *f, const void *value)
@@ -390,6 +394,28 @@ static void values_as_json(void **state)
     assert_string_equal(to_json(&a, 3, &out), "\"\\\\\\u0000a\"");
 }
 
+/* Values of types that have no accessor of their own, through a dictionary. */
+static void dictionary_values_as_json(void **state)
+{
+    static const int64_t ticks[] = {0, -1};
+    static const uint64_t big[] = {1, UINT64_MAX};
+    static const uint8_t indexes[] = {1};
+    struct arrow_field f = {.name = name, .type = ARROW_TIMESTAMP, .unit = ARROW_MILLI};
+    struct arrow_array part = ARRAY(&f, ticks);
+    struct arrow_array *parts[] = {&part};
+    int64_t starts[] = {0};
+    struct arrow_dictionary d = {parts, starts, 1, 2};
+    struct arrow_array a = {
+        .field = &f, .storage = ARROW_UINT8, .length = 1, .values = indexes, .dictionary = &d};
+    AUTO(buf) struct buf out = BUF_INIT(1000);
+
+    (void)state;
+    assert_string_equal(to_json(&a, 0, &out), "\"1969-12-31T23:59:59.999\"");
+    f.type = part.storage = ARROW_UINT64;
+    part.values = (const uint8_t *)big;
+    assert_string_equal(to_json(&a, 0, &out), "18446744073709551615");
+}
+
 /* A writer whose buf is full is not fed for ever. */
 static void full_buffer_stops(void **state)
 {
@@ -407,6 +433,14 @@ static void full_buffer_stops(void **state)
     AUTO(buf) struct buf out = BUF_INIT(100);
 
     (void)state;
+    to_json(&a, 0, &out);
+    assert_true(out.failed);
+    assert_true(out.len <= 100);
+    /* nor is much binary encoded for a small one */
+    f.type = a.storage = ARROW_FIXED_BINARY;
+    f.param = 1000000;
+    AUTO_FREE uint8_t *bytes = calloc(1, 1000000);
+    a.values = bytes;
     to_json(&a, 0, &out);
     assert_true(out.failed);
     assert_true(out.len <= 100);
@@ -574,6 +608,26 @@ static void views_are_checked(void **state)
     assert_int_equal(check_view_utf8(&a, 1, &allowance), 1);
 }
 
+/* A view that ends where its buffer ends: no byte behind it is looked at. */
+static void view_to_the_end(void **state)
+{
+    AUTO_FREE uint8_t *data = malloc(13);
+    struct arrow_span spans[] = {{data, 13}};
+    struct arrow_field f = {.name = name, .type = ARROW_UTF8_VIEW};
+    uint8_t view[16];
+    struct arrow_array a = {.field = &f,
+                            .storage = ARROW_UTF8_VIEW,
+                            .length = 1,
+                            .values = view,
+                            .view_buffers = spans};
+    int64_t allowance = 0;
+
+    (void)state;
+    memset(data, 'x', 13);
+    put_view(view, 13, "xxxx", 0, 0);
+    assert_int_equal(check_view_utf8(&a, 1, &allowance), -1);
+}
+
 /* Many views of one invalid buffer would be looked at one by one: the allowance ends that. */
 static void overlapping_views_run_out(void **state)
 {
@@ -633,11 +687,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(text_of_all_kinds),
     cmocka_unit_test(dictionary_of_parts),
     cmocka_unit_test(values_as_json),
+    cmocka_unit_test(dictionary_values_as_json),
     cmocka_unit_test(full_buffer_stops),
     cmocka_unit_test(offsets_are_checked),
     cmocka_unit_test(utf8_is_checked),
     cmocka_unit_test(utf8_in_long_text),
     cmocka_unit_test(views_are_checked),
+    cmocka_unit_test(view_to_the_end),
     cmocka_unit_test(overlapping_views_run_out),
     cmocka_unit_test(indexes_are_checked),
 };

@@ -366,6 +366,17 @@ static void dictionary_errors(void **state)
     add_colors(&stream, (const char *const[]){"red"}, 1, false);
     expect_error(&stream, EBADMSG, "dictionary 5 is not in the schema");
 
+    mk_schema(&stream, &color_field, 1);
+    b = mk_batch(3);
+    mk_texts(&b, (const char *const[]){"red", "green"}, 2);
+    mk_dictionary(&stream, &b, 5, false);
+    expect_error(&stream, EBADMSG, "column 'c': 2 values in a dictionary of 3");
+
+    mk_schema(&stream, &color_field, 1); /* a bad one in place of a good one */
+    add_colors(&stream, (const char *const[]){"red"}, 1, false);
+    add_colors(&stream, (const char *const[]){"\xFF"}, 1, false);
+    expect_error(&stream, EBADMSG, "column 'c': value 0 is not valid UTF-8");
+
     mk_schema(&stream, two_types, 2);
     expect_error(&stream, EBADMSG, "one dictionary is used for two types");
     mk_schema(&stream, &nested, 1);
@@ -814,6 +825,99 @@ static void unknown_null_count(void **state)
     expect_rows(&stream, "{\"x\":1}\n{\"x\":2}\n");
 }
 
+/* Nulls are counted by words of 64 bits and the rest. */
+static void nulls_are_counted(void **state)
+{
+    AUTO_PTR(arrow_reader) struct arrow_reader *r = NULL;
+    static const struct mk_field field = {.name = "x", MK_INT(8, false)};
+    const struct arrow_array *batch, *x;
+    uint8_t valid[25], values[200];
+    struct mk_batch b = mk_batch(197);
+    AUTO(buf) struct buf stream = BUF_INIT(0);
+    struct err err = {0};
+    int64_t nulls = 0;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        values[i] = (uint8_t)i;
+        if (i % 8 == 0)
+            valid[i / 8] = (uint8_t)(i * 37 + 11);
+    }
+    mk_node(&b, 197, 77); /* not their number: ours counts */
+    mk_buffer(&b, valid, 25);
+    mk_buffer(&b, values, 197);
+    one_column(&stream, &field, &b);
+    assert_ok(arrow_reader_open_memory(stream.data, stream.len, "test", &r, &err), &err);
+    assert_int_equal(arrow_reader_next(r, &batch, &err), 1);
+    x = arrow_child(batch, "x");
+    for (int64_t i = 0; i < 197; i++) {
+        bool is_null = !(valid[i / 8] >> (i % 8) & 1);
+
+        nulls += is_null;
+        assert_int_equal(arrow_is_null(x, i), is_null);
+        assert_int_equal(arrow_i64(x, i, -5), is_null ? -5 : i);
+    }
+    assert_int_equal(x->null_count, nulls);
+}
+
+static void absurd_row_counts(void **state)
+{
+    struct err err = {0};
+    int64_t rows = 0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        AUTO_PTR(arrow_reader) struct arrow_reader *r = NULL;
+        AUTO(buf) struct buf stream = BUF_INIT(1 << 20);
+        struct mk_batch b;
+
+        mk_schema(&stream, &int32_field, 1);
+        for (int k = 0; k < 2; k++) {
+            b = mk_batch(i ? INT64_MAX : -1);
+            mk_record(&stream, &b);
+        }
+        assert_ok(arrow_reader_open_memory(stream.data, stream.len, "test", &r, &err), &err);
+        assert_fails(arrow_reader_rows(r, &rows, &err), EBADMSG, &err,
+                     i ? "more rows than can be counted" : "a batch of -1 rows");
+    }
+}
+
+/* Views of one megabyte, all the same, in a buffer that is not valid as a whole: each must be
+ * looked at. A few may; hundreds would be more work than the file deserves. */
+static void overlapping_views(void **state)
+{
+    static const struct mk_field field = {.name = "u", MK_UTF8_VIEW};
+    const int32_t n = 1 << 20;
+    AUTO_FREE char *text = xcalloc(1, (size_t)n + 1);
+    AUTO_FREE int32_t *table = xcalloc(1000, 16);
+
+    (void)state;
+    text[0] = (char)0xFF;
+    for (size_t i = 0; i < 1000; i++) {
+        table[4 * i] = n;
+        table[4 * i + 3] = 1;
+    }
+    for (int64_t rows = 10; rows <= 1000; rows *= 100) {
+        AUTO(buf) struct buf out = BUF_INIT(100);
+        struct mk_batch b = mk_batch(rows);
+        struct err err = {0};
+        struct buf stream;
+
+        mk_node(&b, rows, 0);
+        mk_buffer(&b, NULL, 0);
+        mk_buffer(&b, table, 16 * (size_t)rows);
+        mk_buffer(&b, text, (size_t)n + 1);
+        b.variadic[b.n_variadic++] = 1;
+        one_column(&stream, &field, &b);
+        if (rows == 10) {
+            assert_ok(rows_of_memory(stream.data, stream.len, &out, &err), &err);
+            buf_release(&stream);
+        } else {
+            expect_error(&stream, EBADMSG, "column 'u': views overlap too much");
+        }
+    }
+}
+
 static void bad_text(void **state)
 {
     static const struct mk_field utf8 = {.name = "t", MK_UTF8},
@@ -974,27 +1078,61 @@ static void compressed_bombs(void **state)
     expect_error(&stream, EBADMSG, "column 'x': compressed data ends before 1048576 bytes");
 }
 
-/* 60 columns over the same bytes, batch after batch: the allowance ends it. */
+/* Columns over the same bytes: a few may be a way to save space, hundreds are an attack. */
 static void shared_buffers_are_paid_for(void **state)
 {
-    struct mk_field fields[60];
+    enum { N = 400 };
+    AUTO_FREE struct mk_field *fields = xcalloc(N, sizeof(*fields));
     size_t n = (size_t)4 << 20;
-    struct buf stream = BUF_INIT(1 << 28);
-    AUTO_FREE char *text = xcalloc(1, n);
-    struct mk_batch b = mk_batch((int64_t)n);
 
     (void)state;
-    for (size_t i = 0; i < 60; i++)
+    for (size_t i = 0; i < N; i++)
         fields[i] = (struct mk_field){.name = "x", MK_INT(8, true)};
-    mk_schema(&stream, fields, 60);
-    for (size_t i = 0; i < 60; i++) {
-        mk_node(&b, (int64_t)n, 0);
-        mk_buffer_entry(&b, 0, 0);
-        mk_buffer_entry(&b, 0, (int64_t)n);
+    for (uint32_t columns = 40; columns <= N; columns *= 10) {
+        AUTO(buf) struct buf rows = BUF_INIT(100);
+        AUTO(buf) struct buf stream = BUF_INIT(1 << 28);
+        struct mk_batch b = mk_batch((int64_t)n);
+        struct err err = {0};
+
+        mk_schema(&stream, fields, columns);
+        for (uint32_t i = 0; i < columns; i++) {
+            mk_node(&b, (int64_t)n, 0);
+            mk_buffer_entry(&b, 0, 0);
+            mk_buffer_entry(&b, 0, (int64_t)n);
+        }
+        buf_add_zeros(&b.body, n);
+        mk_record(&stream, &b);
+        if (columns == 40)
+            assert_ok(rows_of_memory(stream.data, stream.len, &rows, &err), &err);
+        else
+            expect_error(&stream, EBADMSG, "column 'x': more values");
     }
-    buf_add(&b.body, text, n);
-    mk_record(&stream, &b);
-    expect_error(&stream, EBADMSG, "column 'x': more values");
+}
+
+/* One large batch, compressed as well as such data is: its own bytes pay for it. */
+static void large_compressed_batch(void **state)
+{
+    static const struct mk_field field = {.name = "x", MK_INT(64, true)};
+    AUTO_PTR(arrow_reader) struct arrow_reader *r = NULL;
+    const int64_t n = 18 << 20; /* 144 MiB */
+    AUTO_FREE int64_t *values = xcalloc((size_t)n, 8);
+    AUTO(buf) struct buf stream = BUF_INIT(0);
+    struct mk_batch b = mk_batch(n);
+    const struct arrow_array *batch;
+    struct err err = {0};
+
+    (void)state;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = i / 16;
+    b.codec = MK_LZ4;
+    mk_node(&b, n, 0);
+    mk_buffer(&b, NULL, 0);
+    mk_buffer(&b, values, (size_t)n * 8);
+    one_column(&stream, &field, &b);
+    assert_true(stream.len < (size_t)n);
+    assert_ok(arrow_reader_open_memory(stream.data, stream.len, "test", &r, &err), &err);
+    assert_int_equal(arrow_reader_next(r, &batch, &err), 1);
+    assert_int_equal(arrow_i64(&batch->children[0], n - 1, -5), (n - 1) / 16);
 }
 
 /* The position is behind the last good message; the end marker does not count. */
@@ -1136,11 +1274,15 @@ static const struct CMUnitTest tests[] = {
     TEST(batch_errors),
     TEST(wrong_counts),
     TEST(unknown_null_count),
+    TEST(nulls_are_counted),
+    TEST(absurd_row_counts),
+    TEST(overlapping_views),
     TEST(bad_text),
     TEST(bad_lists),
     TEST(rows_from_nothing),
     TEST(compressed_bombs),
     TEST(shared_buffers_are_paid_for),
+    TEST(large_compressed_batch),
     TEST(position),
     TEST(files),
     TEST(long_names_in_errors),

@@ -189,6 +189,26 @@ static void promise_costs_nothing(void **state)
     }
 }
 
+/* A buf that may not hold what is needed says so. */
+static void output_is_bounded(void **state)
+{
+    AUTO(buf) struct buf raw = BUF_INIT(100);
+    struct err err = {0};
+
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        AUTO(buf) struct buf packed = BUF_INIT(1000);
+        AUTO(buf) struct buf out = BUF_INIT(18);
+
+        pack(&packed, codecs[c], "hello, hello, hello", 19, 19);
+        assert_fails(unpack(&packed, codecs[c], 19, &out, &err), EMSGSIZE, &err,
+                     "more than 18 bytes");
+    }
+    AUTO(buf) struct buf out = BUF_INIT(4);
+    buf_add(&raw, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFFhello", 13);
+    assert_fails(unpack(&raw, ARROW_LZ4, 5, &out, &err), EMSGSIZE, &err, "more than 4 bytes");
+}
+
 /* One decompressor serves buffer after buffer, also after one that failed. */
 static void contexts_are_reused(void **state)
 {
@@ -220,6 +240,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(damage_is_contained),
     cmocka_unit_test(bomb_costs_what_is_needed),
     cmocka_unit_test(promise_costs_nothing),
+    cmocka_unit_test(output_is_bounded),
     cmocka_unit_test(contexts_are_reused),
 };
 TEST_MAIN(tests)

@@ -160,6 +160,7 @@ static void names_what_is_wrong(void **state)
         {vtable + 2, 0xFFFF, 2, "a table lies outside the metadata"},
         {vtable + 4, 0xFFF0, 2, "a field lies outside its table"},
         {vtable + 4, 2, 2, "a field lies outside its table"},
+        {vtable + 4, 63, 2, "a field lies outside its table"}, /* half of it does */
         {mk_slot(root, 1), 0, 4, "a reference leads to itself"},
         {mk_slot(root, 1), 3, 4, "a reference leads to itself"},
         {mk_slot(root, 2), 0xFFFFFFFF, 4, "a reference leads outside the metadata"},
@@ -192,6 +193,13 @@ static void vector_too_long(void **state)
     v = fb_vector(&root, 3, 4);
     memcpy(b.data + v.pos - 4, &count, 4);
     assert_int_equal(fb_vector(&root, 3, 8).count, 0);
+    count = (uint32_t)((b.len - v.pos) / 16); /* as many as there is room for */
+    memcpy(b.data + v.pos - 4, &count, 4);
+    fb.problem = NULL;
+    assert_int_equal(fb_vector(&root, 3, 16).count, count);
+    count++; /* and one more */
+    memcpy(b.data + v.pos - 4, &count, 4);
+    assert_int_equal(fb_vector(&root, 3, 16).count, 0);
     assert_string_equal(fb.problem, "a vector is longer than the metadata");
     assert_int_equal(fb.where, v.pos - 4);
     /* from then on everything is absent */

@@ -1,6 +1,7 @@
 /*
- * The golden directories were written by the real library. The expected rows of input_* were
- * decoded by another Arrow implementation; profile_*.jsonl are the rows that were saved.
+ * The golden directories were written by the real library, other_writer by the JavaScript one
+ * (dictionaries in parts, decimals, a time zone). The expected rows of all these were decoded by
+ * the JavaScript one; profile_*.jsonl are the rows that were saved.
  */
 #include "harness.h"
 
@@ -37,7 +38,7 @@ static void check_input(const char *name)
 static void golden_inputs(void **state)
 {
     static const char *const names[] = {"input_basic", "input_3shards", "input_ipw_shape",
-                                        "input_types", "input_zstd"};
+                                        "input_types", "input_zstd",    "other_writer"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -337,6 +338,30 @@ static void absent_is_null(void **state)
     made_remove(&d);
 }
 
+/* A null struct hides its children here too, however they are asked for. */
+static void null_struct_masks(void **state)
+{
+    AUTO_PTR(hfdir) struct hfdir *h = NULL;
+    const struct arrow_array *batch, *u;
+    struct err err = {0};
+    struct made d;
+    const char *text;
+    size_t n;
+
+    (void)state;
+    made_open(&d);
+    add_struct_shard(&d);
+    made_finish(&d);
+    assert_ok(hfdir_open(AT_FDCWD, d.path, NULL, &h, &err), &err);
+    assert_int_equal(hfdir_next(h, &batch, &err), 1);
+    u = arrow_child(arrow_child(batch, "s"), "u");
+    assert_true(arrow_text(u, 0, &text, &n));
+    assert_memory_equal(text, "u0", 2);
+    assert_false(arrow_text(u, 1, &text, &n));
+    assert_ptr_equal(u->parent, arrow_child(batch, "s"));
+    made_remove(&d);
+}
+
 static void add_one_column(struct made *d, const struct mk_field *field, uint32_t n)
 {
     struct buf stream = BUF_INIT(1 << 20);
@@ -465,6 +490,8 @@ static void splits(void **state)
                    "there is no split 'validation'; there are: train, test");
     assert_ok(fs_remove_tree(AT_FDCWD, test, &err), &err);
     expect_failure(&outer, "test", ENOENT, "cannot open directory test");
+    put(outer.path, "dataset_dict.json", "{", 1);
+    expect_failure(&outer, NULL, EINVAL, "dataset_dict.json: ");
     put(outer.path, "dataset_dict.json", "{\"splits\": []}", 14);
     expect_failure(&outer, NULL, EBADMSG, "no splits");
     put(outer.path, "dataset_dict.json", "{\"splits\": [\"..\"]}", 18);
@@ -565,6 +592,127 @@ static void truncated_shard(void **state)
     made_remove(&d);
 }
 
+/* A shard that becomes another one between opening and reading. */
+static void shard_changes(void **state)
+{
+    static const struct mk_field a[] = {{.name = "x", MK_INT(64, true)}};
+    static const struct mk_field b[] = {{.name = "x", MK_UTF8}};
+    AUTO_PTR(hfdir) struct hfdir *h = NULL;
+    AUTO(buf) struct buf stream = BUF_INIT(1 << 20);
+    AUTO_FREE char *path = NULL;
+    const struct arrow_array *batch;
+    struct err err = {0};
+    struct made d;
+
+    (void)state;
+    made_open(&d);
+    add_one_column(&d, a, 1);
+    made_finish(&d);
+    assert_ok(hfdir_open(AT_FDCWD, d.path, NULL, &h, &err), &err);
+    mk_schema(&stream, b, 1);
+    put(d.path, "shard0.arrow", stream.data, stream.len);
+    assert_fails(hfdir_next(h, &batch, &err), EBADMSG, &err,
+                 "shard0.arrow: column 'x' is string here and int64 in an earlier shard");
+    path = xasprintf("%s/shard0.arrow", d.path);
+    assert_int_equal(unlink(path), 0);
+    assert_fails(hfdir_next(h, &batch, &err), ENOENT, &err, "cannot open shard0.arrow");
+    assert_int_equal(hfdir_next(h, &batch, NULL), -ENOENT);
+    made_remove(&d);
+}
+
+/* A body that is wrong is found when its batch is read, after the good ones before it. */
+static void bad_body(void **state)
+{
+    static const struct mk_field field[] = {{.name = "t", MK_UTF8}};
+    AUTO_PTR(hfdir) struct hfdir *h = NULL;
+    const struct arrow_array *batch;
+    struct err err = {0};
+    struct made d;
+
+    (void)state;
+    made_open(&d);
+    for (int i = 0; i < 2; i++) {
+        struct buf stream = BUF_INIT(1 << 20);
+        struct mk_batch b = mk_batch(1);
+
+        mk_schema(&stream, field, 1);
+        mk_texts(&b, (const char *const[]){i ? "\xFF" : "good"}, 1);
+        mk_record(&stream, &b);
+        made_add(&d, &stream);
+    }
+    made_finish(&d);
+    assert_ok(hfdir_open(AT_FDCWD, d.path, NULL, &h, &err), &err);
+    assert_int_equal(hfdir_rows(h), 2);
+    assert_int_equal(hfdir_next(h, &batch, &err), 1);
+    for (int i = 0; i < 2; i++) {
+        assert_fails(hfdir_next(h, &batch, &err), EBADMSG, &err, "shard1.arrow: byte ");
+        assert_non_null(strstr(err.text, "column 't': value 0 is not valid UTF-8"));
+        assert_memory_equal(err.text, d.path, strlen(d.path));
+    }
+    made_remove(&d);
+}
+
+/* Names that occur twice below a struct; a directory with a long name of two-byte letters. */
+static void duplicates_below(void **state)
+{
+    const struct mk_field field = {
+        .name = "s",
+        MK_STRUCT,
+        MK_CHILDREN({.name = "a", MK_UTF8}, {.name = "b", MK_UTF8}, {.name = "a", MK_NULL})};
+    AUTO(buf) struct buf rows = BUF_INIT(1 << 20);
+    AUTO_FREE char *moved = NULL;
+    struct err err = {0};
+    struct made d;
+    char letters[201];
+
+    (void)state;
+    for (size_t i = 0; i < 200; i += 2)
+        memcpy(letters + i, "\xC3\xA9", 2);
+    letters[200] = '\0';
+    for (int odd = 0; odd < 2; odd++) {
+        made_open(&d);
+        add_one_column(&d, &field, 1);
+        made_finish(&d);
+        moved = xasprintf("%s%s%s", d.path, letters, odd ? "x" : "");
+        assert_int_equal(rename(d.path, moved), 0);
+        assert_fails(rows_of_dir(moved, NULL, &rows, &err), EBADMSG, &err,
+                     "shard0.arrow: two columns are called 'a'");
+        assert_memory_equal(err.text, "...\xC3\xA9", 5);
+        assert_ok(fs_remove_tree(AT_FDCWD, moved, &err), &err);
+        buf_release(&d.state);
+        free(STEAL(moved));
+    }
+}
+
+/* Thousands of columns, the other way round in the second shard: by name, and soon. */
+static void many_columns(void **state)
+{
+    enum { N = 20000 };
+    AUTO_FREE struct mk_field *fields = xcalloc(N, sizeof(*fields));
+    AUTO_FREE char(*names)[16] = xcalloc(N, sizeof(*names));
+    AUTO_PTR(hfdir) struct hfdir *h = NULL;
+    struct err err = {0};
+    struct made d;
+
+    (void)state;
+    made_open(&d);
+    for (int shard = 0; shard < 2; shard++) {
+        struct buf stream = BUF_INIT(1 << 28);
+
+        for (int i = 0; i < N; i++) {
+            snprintf(names[i], sizeof(names[i]), "c%d", shard ? N - 1 - i : i);
+            fields[i] = (struct mk_field){.name = names[i], MK_INT(8, true)};
+        }
+        mk_schema(&stream, fields, N);
+        made_add(&d, &stream);
+    }
+    made_finish(&d);
+    assert_ok(hfdir_open(AT_FDCWD, d.path, NULL, &h, &err), &err);
+    assert_int_equal(hfdir_schema(h)->root.n_children, N);
+    assert_string_equal(hfdir_schema(h)->root.children[N - 1].name, "c19999");
+    made_remove(&d);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(golden_inputs),
     cmocka_unit_test(golden_profiles),
@@ -572,6 +720,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(union_of_shards),
     cmocka_unit_test(union_fills_in_types),
     cmocka_unit_test(absent_is_null),
+    cmocka_unit_test(null_struct_masks),
     cmocka_unit_test(types_that_disagree),
     cmocka_unit_test(zero_rows),
     cmocka_unit_test(dictionary_and_plain),
@@ -580,5 +729,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bad_state),
     cmocka_unit_test(shards_in_folders),
     cmocka_unit_test(truncated_shard),
+    cmocka_unit_test(shard_changes),
+    cmocka_unit_test(bad_body),
+    cmocka_unit_test(duplicates_below),
+    cmocka_unit_test(many_columns),
 };
 TEST_MAIN(tests)
