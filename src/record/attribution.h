@@ -17,7 +17,7 @@
  * Why this is close to the truth: a batch's power is what the machine draws anyway plus something
  * for each token. The first is nobody's in particular, the second is known to be whose it is.
  * Simulated (test_attribution: 8 streams, a meter refreshed every 100 ms, deltas up to 3 ms late,
- * tokens for a third to four fifths of the power) the median error of a query is 1.6 to 4.8 %, by
+ * tokens for a quarter to four fifths of the power) the median error of a query is 1.6 to 4.8 %, by
  * heads 6.5 to 24 %; without base_w 4.3 to 5.4 %. What remains is mostly the meter: a prefill is
  * shorter than its refresh. All prompt and output tokens cost the same here; on a real server they
  * do not, and the distance between the two rules is the honest measure of that.
