@@ -6,6 +6,8 @@
 #include "cli/commands.h"
 #include "client/client.h"
 #include "core/plugin.h"
+#include "dataset/dataset.h"
+#include "score/scorer.h"
 #include "telemetry/collector.h"
 
 #include <stdio.h>
@@ -20,13 +22,24 @@ static const struct option options[] = {
     {0},
 };
 
-static const struct registry *const registries[] = {&clients, &collectors, NULL};
+/* Kinds whose stage is not built yet. */
+static const struct plugin *const none[] = {NULL};
+static const struct registry analyses = {"analysis", "analyses", none};
+static const struct registry plots = {"plot", "plots", none};
 
-static const char *const kinds[] = {"clients", "collectors", "all", NULL};
+static const struct registry *const registries[] = {&clients,  &datasets, &collectors, &scorers,
+                                                    &analyses, &plots,    NULL};
+
+/* `visualizations` is the Python tool's word for plots. */
+static const char *const kinds[] = {"clients",        "datasets", "collectors",
+                                    "scorers",        "analyses", "plots",
+                                    "visualizations", "all",      NULL};
 
 static void list_text(const struct registry *r, bool first)
 {
     printf("%s%c%s:\n", first ? "" : "\n", r->plural[0] - 'a' + 'A', r->plural + 1);
+    if (!*r->items)
+        printf("  none yet\n");
     for (const struct plugin *const *p = r->items; *p; p++) {
         struct plugin_status status = plugin_status(*p);
 
@@ -62,9 +75,14 @@ static void list_json(const struct registry *r, struct json_writer *w)
 
 static bool wanted(const struct operands *operands, const struct registry *r)
 {
-    for (size_t i = 0; i < operands->n; i++)
-        if (strcmp(operands->items[i], r->plural) == 0 || strcmp(operands->items[i], "all") == 0)
+    for (size_t i = 0; i < operands->n; i++) {
+        const char *kind = operands->items[i];
+
+        if (strcmp(kind, "visualizations") == 0)
+            kind = plots.plural;
+        if (strcmp(kind, r->plural) == 0 || strcmp(kind, "all") == 0)
             return true;
+    }
     return operands->n == 0;
 }
 
