@@ -61,6 +61,7 @@ struct share {
 struct attributed {
     void *query;
     bool exclusive;
+    double held_s; /* its part of the time: 1/n of each piece; times idle power = its idle energy */
     struct share rails[RAIL_COUNT]; /* NAN: not known, or not a rail asked for */
 };
 
