@@ -76,7 +76,9 @@ struct flight {
     size_t n_stretches;
     ptrdiff_t at; /* the present stretch */
     mono_ns shared_ns_mark;
+    struct sum held_mark;
     bool exclusive;
+    double held_s;
     struct flight_rail rails[RAIL_COUNT];
 };
 
@@ -88,6 +90,7 @@ struct attribution {
     size_t in_flight, informed;
     int64_t weights;   /* of the informed */
     mono_ns shared_ns; /* time with more than one in flight */
+    struct sum held_s; /* of a query: each piece of time over the number in flight */
     struct flight *open;
     struct flight *ready, **ready_end;
     struct flight **heap; /* closed, by next_event */
@@ -263,6 +266,8 @@ static void move_to(struct attribution *a, mono_ns t, attribution_energy_fn *ene
     }
     if (a->in_flight > 1)
         a->shared_ns += t - a->now;
+    if (a->in_flight > 0)
+        sum_add(&a->held_s, ns_to_s(t - a->now) / (double)a->in_flight);
     a->now = t;
 }
 
@@ -320,6 +325,7 @@ static void leave_stretch(struct attribution *a, struct flight *f)
 static void finish(struct attribution *a, struct flight *f)
 {
     f->exclusive = a->shared_ns == f->shared_ns_mark;
+    f->held_s = sum_since(a->held_s, f->held_mark);
     for (size_t i = 0; i < a->n_rails; i++) {
         struct rail_account *r = &a->rails[i];
         struct flight_rail *fr = &f->rails[i];
@@ -340,6 +346,7 @@ static bool step(struct attribution *a, struct flight *f)
 {
     if (f->at == NOT_STARTED) {
         f->shared_ns_mark = a->shared_ns;
+        f->held_mark = a->held_s;
         for (size_t i = 0; i < a->n_rails; i++)
             f->rails[i].unknown_mark = a->rails[i].unknown;
     } else {
@@ -382,7 +389,7 @@ bool attribution_take(struct attribution *a, struct attributed *ret)
     a->ready = f->next;
     if (!a->ready)
         a->ready_end = &a->ready;
-    *ret = (struct attributed){.query = f->query, .exclusive = f->exclusive};
+    *ret = (struct attributed){.query = f->query, .exclusive = f->exclusive, .held_s = f->held_s};
     for (size_t i = 0; i < RAIL_COUNT; i++)
         ret->rails[i] = (struct share){NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < a->n_rails; i++) {

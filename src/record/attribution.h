@@ -18,9 +18,10 @@
  * for each token. The first is nobody's in particular, the second is known to be whose it is.
  * Simulated (test_attribution: 8 streams, a meter refreshed every 100 ms, deltas up to 3 ms late,
  * tokens for a quarter to four fifths of the power) the median error of a query is 1.6 to 4.8 %, by
- * heads 6.5 to 24 %; without base_w 4.3 to 5.4 %. What remains is mostly the meter: a prefill is
- * shorter than its refresh. All prompt and output tokens cost the same here; on a real server they
- * do not, and the distance between the two rules is the honest measure of that.
+ * heads 6.5 to 24 %; without base_w 4.3 to 5.4 %. What remains is the meter, which cannot see a
+ * prefill shorter than its refresh: refreshed every 5 ms it leaves 0.1 %. All prompt and output
+ * tokens cost the same in that truth; on a real server they do not, and the distance between the
+ * two rules is the honest measure of that.
  *
  * Energy that is not known (the meter's counter was reset, or nobody read it) is never guessed: the
  * queries it touches have NAN on that rail, and what is known of theirs becomes `unattributed`.
@@ -61,6 +62,7 @@ struct share {
 struct attributed {
     void *query;
     bool exclusive;
+    double held_s; /* its part of the time: 1/n of each piece; times idle power = its idle energy */
     struct share rails[RAIL_COUNT]; /* NAN: not known, or not a rail asked for */
 };
 

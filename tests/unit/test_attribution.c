@@ -150,6 +150,7 @@ static void alone_is_exclusive(void **state)
     assert_near(x.rails[RAIL_GPU].prefill_j, 50, 1e-10);
     assert_near(x.rails[RAIL_GPU].decode_j, 50, 1e-10);
     assert_near(x.rails[RAIL_CPU].tokens_j, 10, 1e-10);
+    assert_near(x.held_s, 1, 1e-12);
     assert_true(isnan(x.rails[RAIL_DRAM].tokens_j));
     assert_near(attribution_totals(a, RAIL_GPU).idle_j, 400, 1e-9);
     assert_near(attribution_totals(a, RAIL_GPU).meter_j, 500, 1e-9);
@@ -175,6 +176,7 @@ static void shares_by_tokens(void **state)
     for (int i = 0; i < 2; i++) {
         x = landed(a);
         assert_false(x.exclusive);
+        assert_near(x.held_s, 0.5, 1e-12);
         assert_near(x.rails[RAIL_GPU].tokens_j, x.query == &small ? 25 : 75, 1e-9);
         assert_near(x.rails[RAIL_GPU].equal_j, 50, 1e-9);
     }

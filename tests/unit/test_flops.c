@@ -96,6 +96,7 @@ static void peaks_by_whole_words(void **state)
         {"NVIDIA H100", 989.5},
         {"NVIDIA H100 80GB HBM3", 989.5},
         {"NVIDIA H100 PCIe", 756},
+        {"NVIDIA H100 NVL", 835.5},
         {"NVIDIA A100-SXM4-80GB", 312},
         {"NVIDIA A100 80GB PCIe", 312},
         {"NVIDIA GeForce RTX 3090", 71},
