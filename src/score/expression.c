@@ -52,9 +52,9 @@ static double variable_value(struct evaluator *e, const char *name, size_t n)
 
     for (size_t i = 0; i < n; i++)
         hash = hash * 131 + (unsigned char)name[i];
-    rng = rng_seed(e->sample, hash);
+    rng_init(&rng, e->sample, hash);
     e->variables = true;
-    return 0.6 + 1.5 * ((double)(rng_next(&rng) >> 11) * 0x1p-53);
+    return 0.6 + 1.5 * rng_uniform(&rng);
 }
 
 static double number(struct evaluator *e)
