@@ -164,8 +164,9 @@ static void run_generator(const struct generator *g, struct rng *rng)
 static void run_generators(const struct generator *generators, uint64_t first_stream)
 {
     for (uint64_t i = 0; generators[i].subject; i++) {
-        struct rng rng = rng_seed(SEED, first_stream + i);
+        struct rng rng;
 
+        rng = rng_seed(SEED, first_stream + i);
         run_generator(&generators[i], &rng);
     }
 }

@@ -8,7 +8,7 @@
 #ifndef IPW_GENERATE_H
 #define IPW_GENERATE_H
 
-#include "../../src/base/rng.h"
+#include "base/rng.h"
 
 #include <stdbool.h>
 

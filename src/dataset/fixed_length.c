@@ -62,8 +62,9 @@ static const char instruction[] = "\n\nSay in one sentence what this text is abo
 /* Different for every sample of a seed: an odd factor maps 32 bits one to one. */
 static uint32_t sample_number(uint64_t seed, int64_t sample)
 {
-    struct rng rng = rng_seed(seed, UINT64_MAX);
+    struct rng rng;
 
+    rng = rng_seed(seed, RNG_STREAM_SAMPLE);
     return (uint32_t)sample * UINT32_C(0x9E3779B1) + (uint32_t)rng_u64(&rng);
 }
 
@@ -101,11 +102,13 @@ static void set_metadata(struct fixed_length *f, int64_t sample)
 static int fixed_length_next(void *ctx, struct item *ret, struct err *err)
 {
     struct fixed_length *f = ctx;
-    struct rng rng = rng_seed(f->seed, (uint64_t)f->next);
+    struct rng rng;
 
     (void)err;
     if (f->next == f->n)
         return 0;
+    /* each its own stream, apart from those of the runner */
+    rng = rng_seed(f->seed, (UINT64_C(1) << 63) + (uint64_t)f->next);
     write_prompt(&f->prompt, &rng, sample_number(f->seed, f->next),
                  (size_t)(f->prompt_length * f->chars_per_token));
     set_metadata(f, f->next);

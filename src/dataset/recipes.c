@@ -17,6 +17,9 @@
 
 #define OPTIONS_MAX 26
 
+/* A stream for each row, apart from those of the runner. */
+#define RNG_STREAM_OF_ROW(number) ((UINT64_C(1) << 63) + (uint64_t)(number))
+
 /* A column that must be there, without the blanks around its text. */
 static int need_text(struct mapping *m, const struct json *row, const char *key, const char **ret,
                      struct err *err)
@@ -128,9 +131,9 @@ static int map_gpqa(struct mapping *m, const struct json *row, int64_t number, s
     static const char *const columns[] = {"Correct Answer", "Incorrect Answer 1",
                                           "Incorrect Answer 2", "Incorrect Answer 3"};
     static const char *const letters[] = {"A", "B", "C", "D"};
-    struct rng rng = rng_seed(m->seed, (uint64_t)number);
     const char *question, *subject, *options[4];
     size_t right = 0;
+    struct rng rng;
     int r;
 
     if ((r = need_text(m, row, "Question", &question, err)) < 0 ||
@@ -139,6 +142,7 @@ static int map_gpqa(struct mapping *m, const struct json *row, int64_t number, s
     for (size_t i = 0; i < 4; i++)
         if ((r = need_text(m, row, columns[i], &options[i], err)) < 0)
             return r;
+    rng = rng_seed(m->seed, RNG_STREAM_OF_ROW(number));
     for (size_t i = 3; i > 0; i--) {
         size_t k = (size_t)rng_below(&rng, i + 1);
         const char *other = options[k];

@@ -148,8 +148,9 @@ static int nothing_there(const struct table *t, struct err *err)
 
 static void shuffle(struct row_place *order, int64_t n, uint64_t seed)
 {
-    struct rng rng = rng_seed(seed, 0);
+    struct rng rng;
 
+    rng = rng_seed(seed, RNG_STREAM_SHUFFLE);
     for (int64_t i = n - 1; i > 0; i--) {
         int64_t k = (int64_t)rng_below(&rng, (uint64_t)i + 1);
         struct row_place other = order[k];

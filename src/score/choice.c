@@ -6,7 +6,7 @@
  *   1. the whole text is a letter: "B", "(B)", "**B.**"
  *   2. the last \boxed{B}
  *   3. behind the last "answer is", "correct option:", ... that a letter follows
- *   4. the last "B is correct", "B is the right one"
+ *   4. the last "B is correct", "B is the right one", "only B"
  *   5. the last "I choose B", "going with (B)"
  *   6. the last line, or the first, is a letter, or begins like an option: "B. Paris", if no other
  *      line begins with another letter
@@ -116,6 +116,8 @@ static int leading_letter(struct span s, const struct options *o)
     if (i == s.n)
         return NONE;
     option = letter_at(s, i, o);
+    if (option < 0 && i + 1 < s.n && s.p[i + 1] == ')') /* "b) Paris" */
+        option = lone_letter((struct span){s.p + i, 1}, o);
     if (option < 0 || i + 1 == s.n)
         return option;
     if (in(s.p[i + 1], ".):]*_`}$\n"))
@@ -175,9 +177,10 @@ static bool is_turned_down(struct span s, size_t i)
 /* Behind "the answer is": the letter, past words that add nothing. */
 static int announced_letter(struct span s, const struct options *o)
 {
-    static const char *const fillers[] = {"option", "choice",   "letter", "the",    "clearly",
-                                          "most",   "likely",   "indeed", "likely", "definitely",
-                                          "thus",   "actually", "answer", "number", "therefore"};
+    static const char *const fillers[] = {
+        "option",    "choice",   "letter", "the",      "clearly", "most",   "likely",
+        "indeed",    "probably", "thus",   "actually", "answer",  "number", "therefore",
+        "certainly", "simply",   "only",   "just",     "still",   "then",   "definitely"};
     size_t i;
     int option;
 
@@ -234,6 +237,8 @@ static int praised_letter(struct span s, const struct options *o)
 
         if (option < 0 || is_turned_down(s, i))
             continue;
+        if (i >= 5 && span_find_word((struct span){s.p, i - 1}, i - 5, "only") == i - 5)
+            found = option;
         k = skip_set(s, i + 1, " )*_`]\".:");
         for (size_t w = 0; w < sizeof(praise) / sizeof(*praise); w++)
             if (span_has_word(s, k, praise[w]))

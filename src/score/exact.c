@@ -5,7 +5,8 @@
  * markdown marks and punctuation at the ends do not count. Letters beyond ASCII must be the same.
  *
  * exact: the whole answer is the reference; or, if the answer marks something as its answer
- * (\boxed{...}, else "the answer is ..."), that is; else its last line is.
+ * (\boxed{...}, else "the answer is ..."), that is; else its last line is, or the last bold part of
+ * that line.
  * contains: the reference stands in the answer, bounded by something other than letters and
  * digits: "4" is not in "42". It cannot know about "not".
  */
@@ -47,6 +48,18 @@ static bool same_part(struct span part, const struct buf *reference)
     return same_text(clause, reference);
 }
 
+static bool says(struct span text, const struct buf *reference, struct span *ret_chosen)
+{
+    if (find_boxed(text, ret_chosen) || find_cue(text, ret_chosen))
+        return same_part(*ret_chosen, reference);
+    *ret_chosen = last_line(text);
+    if (same_part(*ret_chosen, reference))
+        return true;
+    for (size_t at = 0; next_bold(last_line(text), &at, ret_chosen);)
+        continue;
+    return same_text(*ret_chosen, reference);
+}
+
 static int exact_score(const char *args, const struct item *item, const char *answer,
                        struct score *ret, struct err *err)
 {
@@ -62,11 +75,8 @@ static int exact_score(const char *args, const struct item *item, const char *an
     chosen = text;
     right = reference.len ? same_text(text, &reference)
                           : span_equal_nocase(text, span_trim(span_of(item->answer)));
-    if (!right && reference.len) {
-        if (!find_boxed(text, &chosen) && !find_cue(text, &chosen))
-            chosen = last_line(text);
-        right = same_part(chosen, &reference);
-    }
+    if (!right && reference.len)
+        right = says(text, &reference, &chosen);
     score_set(ret, right ? VERDICT_CORRECT : VERDICT_WRONG, span_bare(chosen), "");
     return 0;
 }

@@ -54,7 +54,7 @@ static double variable_value(struct evaluator *e, const char *name, size_t n)
         hash = hash * 131 + (unsigned char)name[i];
     rng = rng_seed(e->sample, hash);
     e->variables = true;
-    return 0.6 + 1.5 * ((double)(rng_u64(&rng) >> 11) * 0x1p-53);
+    return 0.6 + 1.5 * rng_uniform(&rng);
 }
 
 static double number(struct evaluator *e)

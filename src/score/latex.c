@@ -27,26 +27,28 @@ struct replacement {
 
 /* Commands without arguments, by name. */
 static const struct replacement commands[] = {
-    {"left", ""},   {"right", ""},   {"big", ""},      {"Big", ""},          {"bigl", ""},
-    {"bigr", ""},   {"quad", ""},    {"qquad", ""},    {"displaystyle", ""}, {"cdot", "*"},
-    {"times", "*"}, {"div", "/"},    {"pi", "\x01"},   {"infty", "\x02"},    {"pm", "\x03"},
-    {"in", "\x08"}, {"cup", "\x09"}, {"le", "<="},     {"leq", "<="},        {"ge", ">="},
-    {"geq", ">="},  {"ne", "!="},    {"neq", "!="},    {"lt", "<"},          {"gt", ">"},
-    {"circ", ""},   {"degree", ""},  {"sin", "\x0E"},  {"cos", "\x0F"},      {"tan", "\x10"},
-    {"ln", "\x11"}, {"log", "\x12"}, {"exp", "\x13"},  {"lbrace", "{"},      {"rbrace", "}"},
-    {"lvert", "|"}, {"rvert", "|"},  {"ldots", "..."}, {"dots", "..."},      {"cdots", "..."},
+    {"left", ""},     {"right", ""},   {"big", ""},     {"Big", ""},          {"bigl", ""},
+    {"bigr", ""},     {"quad", ""},    {"qquad", ""},   {"displaystyle", ""}, {"cdot", "*"},
+    {"times", "*"},   {"div", "/"},    {"pi", "\x01"},  {"infty", "\x02"},    {"pm", "\x03"},
+    {"in", "\x08"},   {"cup", "\x09"}, {"le", "<="},    {"leq", "<="},        {"ge", ">="},
+    {"geq", ">="},    {"ne", "!="},    {"neq", "!="},   {"lt", "<"},          {"gt", ">"},
+    {"circ", ""},     {"degree", ""},  {"sin", "\x0E"}, {"cos", "\x0F"},      {"tan", "\x10"},
+    {"ln", "\x11"},   {"log", "\x12"}, {"exp", "\x13"}, {"approx", "\x14"},   {"lbrace", "{"},
+    {"rbrace", "}"},  {"lvert", "|"},  {"rvert", "|"},  {"ldots", "..."},     {"dots", "..."},
+    {"cdots", "..."},
 };
 
 /* Signs beyond ASCII. */
 static const struct replacement signs[] = {
-    {"\xCF\x80", "\x01"},      {"\xE2\x88\x9E", "\x02"},  {"\xC2\xB1", "\x03"},
-    {"\xE2\x88\x9A", "\x04"},  {"\xC3\x97", "*"},         {"\xC2\xB7", "*"},
-    {"\xE2\x8B\x85", "*"},     {"\xC3\xB7", "/"},         {"\xE2\x88\x92", "-"},
-    {"\xE2\x80\x93", "-"},     {"\xE2\x89\xA4", "<="},    {"\xE2\x89\xA5", ">="},
-    {"\xE2\x89\xA0", "!="},    {"\xE2\x88\x88", "\x08"},  {"\xE2\x88\xAA", "\x09"},
-    {"\xC2\xB0", ""},          {"\xC2\xB2", "^2"},        {"\xC2\xB3", "^3"},
-    {"\xC2\xA0", ""},          {"\xE2\x80\x89", ""},      {"\xE2\x80\xAF", ""},
-    {"\xC2\xBD", "((1)/(2))"}, {"\xC2\xBC", "((1)/(4))"}, {"\xC2\xBE", "((3)/(4))"},
+    {"\xCF\x80", "\x01"},      {"\xE2\x89\x88", "\x14"},  {"\xE2\x88\x9E", "\x02"},
+    {"\xC2\xB1", "\x03"},      {"\xE2\x88\x9A", "\x04"},  {"\xC3\x97", "*"},
+    {"\xC2\xB7", "*"},         {"\xE2\x8B\x85", "*"},     {"\xC3\xB7", "/"},
+    {"\xE2\x88\x92", "-"},     {"\xE2\x80\x93", "-"},     {"\xE2\x89\xA4", "<="},
+    {"\xE2\x89\xA5", ">="},    {"\xE2\x89\xA0", "!="},    {"\xE2\x88\x88", "\x08"},
+    {"\xE2\x88\xAA", "\x09"},  {"\xC2\xB0", ""},          {"\xC2\xB2", "^2"},
+    {"\xC2\xB3", "^3"},        {"\xC2\xA0", ""},          {"\xE2\x80\x89", ""},
+    {"\xE2\x80\xAF", ""},      {"\xC2\xBD", "((1)/(2))"}, {"\xC2\xBC", "((1)/(4))"},
+    {"\xC2\xBE", "((3)/(4))"},
 };
 
 static void put(struct rewriter *w, const char *text)

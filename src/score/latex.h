@@ -36,6 +36,7 @@ enum math_sign {
     MATH_LN,
     MATH_LOG, /* base 10 */
     MATH_EXP,
+    MATH_ABOUT,        /* what follows is a rounded value */
     MATH_NAME_END = 31 /* behind the name of a command that was left as it is */
 };
 

@@ -357,9 +357,14 @@ static bool same_math(struct span candidate, struct span reference)
 {
     AUTO(buf) struct buf a = BUF_INIT(2 * LATEX_MAX), b = BUF_INIT(2 * LATEX_MAX);
 
-    if (latex_normalise(candidate, &a) && latex_normalise(reference, &b) &&
-        same(span_of(buf_str(&a)), span_of(buf_str(&b)), 0))
-        return true;
+    if (latex_normalise(candidate, &a) && latex_normalise(reference, &b)) {
+        struct span parts[PARTS_MAX];
+
+        /* "4/3, about 1.33": either side may be what was asked for */
+        for (size_t n = split(span_of(buf_str(&a)), MATH_ABOUT, parts); n-- > 0;)
+            if (same(parts[n], span_of(buf_str(&b)), 0))
+                return true;
+    }
     return same_with_words(candidate, reference);
 }
 

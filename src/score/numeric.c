@@ -114,31 +114,69 @@ static struct span first_line(struct span s)
     return (struct span){s.p, end ? (size_t)(end - s.p) : s.n};
 }
 
-/* The last number that stands alone between ** and **. */
+static int word_value(struct span word)
+{
+    static const char *const small[] = {"zero",    "one",     "two",       "three",    "four",
+                                        "five",    "six",     "seven",     "eight",    "nine",
+                                        "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                                        "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+    static const char *const tens[] = {"twenty", "thirty",  "forty",  "fifty",
+                                       "sixty",  "seventy", "eighty", "ninety"};
+
+    for (int i = 0; i < 20; i++)
+        if (span_equal_nocase(word, span_of(small[i])))
+            return i;
+    for (int i = 0; i < 8; i++)
+        if (span_equal_nocase(word, span_of(tens[i])))
+            return 10 * (i + 2);
+    return -1;
+}
+
+/* "seven", "twenty-three": the last number word of the text, 0 to 99. */
+static bool number_word(struct span text, struct number *ret)
+{
+    struct number x = {0};
+    bool found = false;
+    int last = -1;
+
+    for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
+        int value;
+
+        for (n = 0; i + n < text.n && isalpha((unsigned char)text.p[i + n]);)
+            n++;
+        if (!n)
+            continue;
+        value = word_value((struct span){text.p + i, n});
+        if (value > 0 && value < 10 && last >= 20 && i == x.end + 1)
+            x = (struct number){.value = last + value, .start = x.start, .end = i + n};
+        else if (value >= 0)
+            x = (struct number){.value = value, .start = i, .end = i + n};
+        found = found || value >= 0;
+        last = value;
+    }
+    if (found)
+        *ret = x;
+    return found;
+}
+
+/* The last number that stands alone in bold. */
 static bool bold_number(struct span s, struct number *ret)
 {
-    size_t open = (size_t)-1;
+    struct span inside;
     struct number x;
     bool found = false;
 
-    for (size_t i = 0; i + 1 < s.n; i++) {
-        if (s.p[i] != '*' || s.p[i + 1] != '*')
-            continue;
-        if (open == (size_t)-1) {
-            open = i + 2;
-        } else {
-            struct span inside = {s.p + open, i - open};
+    for (size_t at = 0; next_bold(s, &at, &inside);) {
+        bool word = number_word(inside, &x) && x.start == 0 && x.end == inside.n;
 
-            /* "**1.**" counts a list */
-            if (inside.n && !strchr(".):", inside.p[inside.n - 1]) && is_lone_number(inside, &x)) {
-                *ret = x;
-                ret->start += open;
-                ret->end += open;
-                found = true;
-            }
-            open = (size_t)-1;
+        /* "**1.**" counts a list */
+        if (word ||
+            (inside.n && !strchr(".):", inside.p[inside.n - 1]) && is_lone_number(inside, &x))) {
+            *ret = x;
+            ret->start += (size_t)(inside.p - s.p);
+            ret->end += (size_t)(inside.p - s.p);
+            found = true;
         }
-        i++;
     }
     return found;
 }
@@ -202,51 +240,6 @@ static bool cued_number(struct span text, struct number *ret, struct span *ret_i
 
     for (size_t at = 0; next_cue(text, answer_words, &at, &line);)
         found = announced_number(line, ret, ret_in) || found;
-    return found;
-}
-
-static int word_value(struct span word)
-{
-    static const char *const small[] = {"zero",    "one",     "two",       "three",    "four",
-                                        "five",    "six",     "seven",     "eight",    "nine",
-                                        "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
-                                        "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-    static const char *const tens[] = {"twenty", "thirty",  "forty",  "fifty",
-                                       "sixty",  "seventy", "eighty", "ninety"};
-
-    for (int i = 0; i < 20; i++)
-        if (span_equal_nocase(word, span_of(small[i])))
-            return i;
-    for (int i = 0; i < 8; i++)
-        if (span_equal_nocase(word, span_of(tens[i])))
-            return 10 * (i + 2);
-    return -1;
-}
-
-/* "seven", "twenty-three": the last number word of the text, 0 to 99. */
-static bool number_word(struct span text, struct number *ret)
-{
-    struct number x = {0};
-    bool found = false;
-    int last = -1;
-
-    for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
-        int value;
-
-        for (n = 0; i + n < text.n && isalpha((unsigned char)text.p[i + n]);)
-            n++;
-        if (!n)
-            continue;
-        value = word_value((struct span){text.p + i, n});
-        if (value > 0 && value < 10 && last >= 20 && i == x.end + 1)
-            x = (struct number){.value = last + value, .start = x.start, .end = i + n};
-        else if (value >= 0)
-            x = (struct number){.value = value, .start = i, .end = i + n};
-        found = found || value >= 0;
-        last = value;
-    }
-    if (found)
-        *ret = x;
     return found;
 }
 

@@ -302,6 +302,26 @@ bool find_cue(struct span text, struct span *ret)
     return found;
 }
 
+static size_t find_stars(struct span s, size_t from)
+{
+    for (size_t i = from; i + 1 < s.n; i++)
+        if (s.p[i] == '*' && s.p[i + 1] == '*')
+            return i;
+    return NOWHERE;
+}
+
+bool next_bold(struct span text, size_t *at, struct span *ret)
+{
+    size_t open = find_stars(text, *at);
+    size_t close = open == NOWHERE ? NOWHERE : find_stars(text, open + 2);
+
+    if (close == NOWHERE)
+        return false;
+    *ret = (struct span){text.p + open + 2, close - open - 2};
+    *at = close + 2;
+    return true;
+}
+
 struct span last_line(struct span text)
 {
     text = span_trim(text);

@@ -58,6 +58,8 @@ bool next_cue(struct span text, const char *const *words, size_t *at, struct spa
 /* The last one, for "answer" and "result". */
 bool find_cue(struct span text, struct span *ret);
 extern const char *const answer_words[];
+/* The next part between ** and **. Looks from byte *at, which it moves on. */
+bool next_bold(struct span text, size_t *at, struct span *ret);
 /* The last line that is not blank. */
 struct span last_line(struct span text);
 /* Up to the first ". ", "! ", "? ", line break, or the end. */
