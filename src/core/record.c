@@ -206,7 +206,7 @@ void record_init(struct record *r)
     *r = (struct record){.measurement.validity = VALIDITY_VALID};
     for (size_t i = 0; i < n_record_fields; i++) {
         const struct record_field *f = &record_fields[i];
-        char *member = (char *)r + f->offset;
+        void *member = (char *)r + f->offset;
 
         if (f->kind == FIELD_BEGIN_AT || (outside && f->kind == FIELD_BEGIN))
             outside++;

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 /* `subject` chooses items, so the column that holds the subject has a longer name. */
-static const char *const params[] = {"path",   "problem",    "answer", "subject_column",
-                                     "scorer", TABLE_PARAMS, NULL};
+static const char *const params[] = {"path",           "split",  "problem",    "answer",
+                                     "subject_column", "scorer", TABLE_PARAMS, NULL};
 
 static int file_open(const struct dataset_config *config, void **ret_ctx, struct err *err)
 {
@@ -25,7 +25,7 @@ static int file_open(const struct dataset_config *config, void **ret_ctx, struct
         return r;
     if (!path)
         return err_set(err, EINVAL, "give the file's path as --dataset, or --dataset-param path=");
-    r = rows_open(path, &rows, err);
+    r = rows_open(path, params_text(config->params, "split"), &rows, err);
     return r < 0 ? r : table_open_take(rows, &mapping, config, ret_ctx, err);
 }
 

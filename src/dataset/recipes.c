@@ -268,7 +268,7 @@ static int map_wildchat(struct mapping *m, const struct json *row, int64_t numbe
 static int open_recipe(const char *id, mapping_fn map, const struct dataset_config *config,
                        void **ret_ctx, struct err *err)
 {
-    static const char *const params[] = {"path", TABLE_PARAMS, NULL};
+    static const char *const params[] = {"path", "split", TABLE_PARAMS, NULL};
     const char *path = params_text(config->params, "path");
     struct mapping mapping = {.map = map};
     struct rows *rows;
@@ -281,7 +281,7 @@ static int open_recipe(const char *id, mapping_fn map, const struct dataset_conf
                        "%s needs a local copy: --dataset-param path=FILE (.jsonl, .csv or a "
                        "HuggingFace directory)",
                        id);
-    r = rows_open(path, &rows, err);
+    r = rows_open(path, params_text(config->params, "split"), &rows, err);
     return r < 0 ? r : table_open_take(rows, &mapping, config, ret_ctx, err);
 }
 

@@ -18,7 +18,7 @@ const char *rows_ending(const char *path)
                : NULL;
 }
 
-int rows_open(const char *path, struct rows **ret, struct err *err)
+int rows_open(const char *path, const char *split, struct rows **ret, struct err *err)
 {
     AUTO_PTR(feed) struct feed *feed = NULL;
     const char *ending = rows_ending(path);
@@ -27,8 +27,12 @@ int rows_open(const char *path, struct rows **ret, struct err *err)
 
     if (stat(path, &st) < 0)
         return err_sys(err, errno, "cannot open %s", path);
+    if (S_ISDIR(st.st_mode))
+        return rows_hf_open(path, split, ret, err);
+    if (split)
+        return err_set(err, EINVAL, "%s is a file: only a directory has splits", path);
     if (!ending)
-        return err_set(err, EINVAL, "%s is not a .jsonl or .csv file", path);
+        return err_set(err, EINVAL, "%s is neither a .jsonl or .csv file nor a directory", path);
     r = feed_open(path, &feed, err);
     if (r < 0)
         return r;

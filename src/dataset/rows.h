@@ -6,7 +6,7 @@
  * is reported and reading goes on behind it. A row of up to ROW_MAX bytes is read; memory is that
  * of the largest row, whatever the size of the file.
  *
- *     r = rows_open("questions.csv", &rows, &err);
+ *     r = rows_open("questions.csv", NULL, &rows, &err);
  *     while ((r = rows_next(rows, &row, &err)) != 0) {
  *         if (r == -EBADMSG)  ...         this row is unusable, err says why; go on
  *         else if (r < 0)     return r;   the file is
@@ -61,8 +61,9 @@ struct rows {
  * within it, else NULL. */
 const char *rows_ending(const char *path);
 
-/* By the ending (.jsonl, .csv) or kind (a directory) of the path. */
-int rows_open(const char *path, struct rows **ret, struct err *err);
+/* By the ending (.jsonl, .csv) or kind (a directory) of the path. `split`: of a directory that has
+ * several; NULL = the first. */
+int rows_open(const char *path, const char *split, struct rows **ret, struct err *err);
 /* Text in memory in the form of a .jsonl file; lent, it must outlive the rows. */
 struct rows *rows_open_jsonl_memory(const char *name, const char *text, size_t n);
 void rows_free(struct rows *r);
@@ -76,6 +77,8 @@ void rows_prefix(const struct rows *r, const struct row *row, struct err *err);
 struct feed;
 struct rows *rows_jsonl_take(const char *name, struct feed *feed);
 int rows_csv_take(const char *name, struct feed *feed, struct rows **ret, struct err *err);
+
+int rows_hf_open(const char *path, const char *split, struct rows **ret, struct err *err);
 
 DEFINE_AUTO_PTR(rows, rows_free);
 

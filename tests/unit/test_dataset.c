@@ -158,9 +158,46 @@ static void nothing_usable_is_an_error(void **state)
     write_file(dir, "e.csv", "\xFF,a\n", path);
     assert_fails(try_open(&err, path, NULL), EINVAL, &err, "header is not valid UTF-8");
     write_file(dir, "e.txt", "problem\n", path);
-    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "not a .jsonl or .csv file");
+    assert_fails(try_open(&err, path, NULL), EINVAL, &err,
+                 "neither a .jsonl or .csv file nor a directory");
     assert_fails(try_open(&err, "/nowhere/a.jsonl", NULL), ENOENT, &err, "/nowhere/a.jsonl");
     assert_fails(try_open(&err, "nowhere.csv", NULL), ENOENT, &err, "nowhere.csv");
+}
+
+static void huggingface_directories(void **state)
+{
+    AUTO_PTR(dataset) struct dataset *d = open_set(FIXTURES "/hf/input_3shards", NULL);
+    AUTO_PTR(dataset) struct dataset *mixed = NULL;
+    struct err err = {0};
+    struct item item;
+    int64_t n = 0;
+    bool in_order = true;
+
+    (void)state;
+    for (int pass = 0; pass < 2; pass++) {
+        n = 0;
+        while (dataset_next(d, &item, &err) > 0) {
+            assert_int_equal(item.index, n++);
+            assert_true(item.problem[0] != 0);
+            assert_string_equal(json_text(json_get(item.metadata, "problem"), ""), item.problem);
+        }
+        assert_int_equal(n, dataset_size(d));
+        assert_ok(dataset_rewind(d, &err), &err);
+    }
+    assert_true(n > 3);
+    /* shuffled: the same rows, gone to and fro between the shards */
+    mixed = open_set(FIXTURES "/hf/input_3shards", "shuffle=true", NULL);
+    for (int64_t i = 0, seen = 0; i < n; i++) {
+        assert_int_equal(dataset_next(mixed, &item, &err), 1);
+        assert_false(seen >> item.index & 1);
+        seen |= INT64_C(1) << item.index;
+        in_order = in_order && item.index == i;
+    }
+    assert_false(in_order);
+    assert_int_equal(dataset_next(mixed, &item, &err), 0);
+    assert_fails(try_open(&err, FIXTURES "/hf/input_3shards", "split=test", NULL), ENOENT, &err,
+                 "split");
+    assert_true(try_open(&err, dir, NULL) < 0); /* a directory that is none */
 }
 
 static void csv_rows(void **state)
@@ -360,7 +397,7 @@ static void ids_and_paths(void **state)
     assert_fails(try_open(&err, "ipw", "shuffle=maybe", NULL), EINVAL, &err,
                  "neither true nor false");
     write_file(dir, "ipw", "{\"problem\":\"1\"}\n", path);
-    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "not a .jsonl");
+    assert_fails(try_open(&err, path, NULL), EINVAL, &err, "neither a .jsonl");
     write_file(dir, "q.jsonl", "{\"problem\":\"1\"}\n", path);
     {
         char param[160];
@@ -464,6 +501,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(columns_by_name),
     cmocka_unit_test(bad_rows_are_named),
     cmocka_unit_test(nothing_usable_is_an_error),
+    cmocka_unit_test(huggingface_directories),
     cmocka_unit_test(csv_rows),
     cmocka_unit_test(subjects_are_chosen),
     cmocka_unit_test(shuffled_by_seed),
