@@ -179,6 +179,22 @@ static int unknown_option(const struct command *c, const char *word, size_t len,
     return err_set(err, EINVAL, "unknown option --%s (see ipw %s --help)", typed, c->name);
 }
 
+static int takes_none(const struct option *o, struct err *err)
+{
+    return err_set(err, EINVAL, "--%s takes no value", o->name);
+}
+
+/* --help and --quiet: flags both. */
+static int set_common(const struct option *o, const char *value, struct err *err)
+{
+    if (value)
+        return takes_none(o, err);
+    if (o->letter == 'h')
+        return -ECANCELED;
+    log_set_level(LOG_LEVEL_WARNING);
+    return 0;
+}
+
 struct words {
     int argc;
     char **argv;
@@ -203,16 +219,10 @@ static int parse_one(const struct command *c, struct words *w, void *args, struc
                    : err_set(err, EINVAL, "unknown option %s (see ipw %s --help)", word, c->name);
     if (is_long && value)
         value++;
-    if (!takes_value(o ? o : common)) {
-        if (value)
-            return err_set(err, EINVAL, "--%s takes no value", (o ? o : common)->name);
-        if (o)
-            return set_option(o, args, NULL, err);
-        if (common->letter == 'h')
-            return -ECANCELED;
-        log_set_level(LOG_LEVEL_WARNING);
-        return 0;
-    }
+    if (!o)
+        return set_common(common, value, err);
+    if (!takes_value(o))
+        return value ? takes_none(o, err) : set_option(o, args, NULL, err);
     if (!value && w->next < w->argc)
         value = w->argv[w->next++];
     if (!value)

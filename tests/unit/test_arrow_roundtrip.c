@@ -31,7 +31,7 @@ static void random_fields(struct arrow_field *parent, size_t n, int depth)
     for (size_t i = 0; i < n; i++) {
         enum arrow_type type = types[pick(depth < DEPTH_MAX ? 7 : 5)];
         struct arrow_field *f;
-        char name[16];
+        char name[40];
 
         snprintf(name, sizeof(name), "%s%zu", pick(4) ? "f" : "\xC3\xA9.\"", i);
         f = arrow_field_add(parent, name, type);
@@ -173,8 +173,8 @@ static void what_is_written_is_read(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < SCHEMAS; seed++) {
         AUTO(buf)
-        struct buf stream = BUF_INIT(BUF_MAX_OWN),
-                   wrote = BUF_INIT(BUF_MAX_OWN), got = BUF_INIT(BUF_MAX_OWN);
+        struct buf stream = BUF_INIT(BUF_MAX_OWN), wrote = BUF_INIT(BUF_MAX_OWN),
+                   got = BUF_INIT(BUF_MAX_OWN);
         AUTO(arrow_schema) struct arrow_schema schema = {0};
 
         rng = rng_seed(seed, 0);
