@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPTIONS_MAX = 40 };
+enum { OPTIONS_MAX = 64 };
 
 static void run_child(const char *program, const char *const *options, const char *log, int in,
                       int out)

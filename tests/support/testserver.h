@@ -32,7 +32,7 @@ struct testserver {
         .pid = -1, .stdin_fd = -1 \
     }
 
-/* `options` is NULL-ended and at most 40 long; --log and --exit-on-stdin-close are added. */
+/* `options` is NULL-ended and at most 64 long; --log and --exit-on-stdin-close are added. */
 int testserver_start(const char *program, const char *const *options, struct testserver *ret,
                      struct err *err);
 /* Waits for its end; -EIO when that was not a good one. The log stays until the release. */
