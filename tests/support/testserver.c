@@ -74,7 +74,7 @@ int testserver_start(const char *program, const char *const *options, struct tes
     out_theirs = out[1];
     s.pid = fork();
     if (s.pid == 0)
-        run_child(program, options, s.log, in[0], out[1]);
+        run_child(program, options, s.log, in_theirs, out_theirs);
     if (s.pid < 0) {
         close(out[0]);
         return err_sys(err, errno, "fork");
