@@ -159,7 +159,6 @@ void http_start(struct http *h, struct http_request *r)
     r->status = 0;
     r->ending = FAILURE_NONE;
     r->headers_over = r->aborted = false;
-    r->round = 0;
     r->words[0] = '\0';
     r->total = (struct http_timer){.request = r};
     r->idle = (struct http_timer){.request = r};
@@ -362,7 +361,6 @@ static bool dispatch(struct http *h, const struct epoll_event *events, int n)
             woken = true;
             continue;
         }
-        h->round++;
         curl_multi_socket_action(h->multi, events[i].data.fd, flags, &running);
     }
     return woken;
@@ -390,7 +388,6 @@ int http_poll(struct http *h, mono_ns deadline, int wake_fd, struct err *err)
     woken = dispatch(h, events, n) || n == -EINTR;
     if (h->curl_timer <= now) {
         h->curl_timer = MONO_NEVER;
-        h->round++;
         curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
     reap(h);

@@ -78,8 +78,6 @@ struct http_request {
     enum failure ending; /* why the loop ends it */
     bool headers_over;
     bool aborted;
-    uint64_t round; /* of the loop, when `read_at` was taken */
-    mono_ns read_at;
     char words[HTTP_WORDS_MAX];
 };
 

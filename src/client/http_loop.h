@@ -16,7 +16,6 @@ struct http {
     int epoll_fd;
     int wake_fd; /* in the epoll set; -1 = none */
     mono_ns curl_timer;
-    uint64_t round;                /* counts what is read together */
     struct http_request *starting; /* not yet given to libcurl; the oldest first */
     struct http_request **starting_end;
     struct http_request *active; /* given to libcurl */

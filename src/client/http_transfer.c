@@ -1,9 +1,8 @@
 /*
  * One transfer: its options, what libcurl calls back, and what its error codes mean to us.
  *
- * Time stamps: a piece is stamped once per round of the loop, when its first byte is handed to us
- * right after the read; what came with the same read gets the same time, however long parsing it
- * takes.
+ * Time stamps: a piece is stamped when libcurl hands it over, right after the read. Within one call
+ * libcurl may read several times, so no time is carried over from piece to piece.
  */
 #include "client/http_loop.h"
 
@@ -21,15 +20,6 @@
 #define RECEIVE_BYTES 16384L
 #define UPLOAD_BYTES  16384L
 #define RETRY_MAX_S   (365 * 86400)
-
-static mono_ns read_time(struct http_request *r)
-{
-    if (r->round != r->http->round) {
-        r->round = r->http->round;
-        r->read_at = mono_now();
-    }
-    return r->read_at;
-}
 
 /* A byte came: the idle limit counts anew. */
 static void touch(struct http_request *r, mono_ns at)
@@ -57,7 +47,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
 {
     struct http_request *r = arg;
     size_t n = size * count;
-    mono_ns at = read_time(r);
+    mono_ns at = mono_now();
     long status = 0;
 
     touch(r, at);
@@ -77,7 +67,7 @@ static size_t on_body(char *piece, size_t size, size_t count, void *arg)
 {
     struct http_request *r = arg;
     size_t n = size * count;
-    mono_ns at = read_time(r);
+    mono_ns at = mono_now();
 
     touch(r, at);
     if (r->handler->data && r->handler->data(r, piece, n, at) != 0) {

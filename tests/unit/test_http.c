@@ -155,8 +155,7 @@ static void stamps_pieces(void **state)
     finish(h, &seen);
     assert_string_equal(seen.body.data, "abcdef");
     assert_true(begun <= seen.sent && seen.sent <= seen.headers_at);
-    /* headers and the first half came with one read */
-    assert_int_equal(seen.first_data, seen.headers_at);
+    assert_true(seen.headers_at <= seen.first_data);
     assert_true(seen.first_data <= between && between <= seen.last_data);
     buf_release(&seen.body);
     http_close(h);
