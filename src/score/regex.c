@@ -3,8 +3,8 @@
  * none; it must match somewhere in the answer (^ and $ are the answer's ends).
  *
  * Two things could make the system's matcher run away, and are refused: back-references, for which
- * it has to try everything, and repetitions of repetitions, ((a{99}){99}) or a++++++++, which it
- * writes out.
+ * it has to try everything, and many repetitions of repetitions, ((a{99}){99}) or a+*+++++, which
+ * it writes out or follows into every branch.
  */
 #include "score/scorers.h"
 #include "score/text.h"
@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #define ANSWER_TEXT_MAX ((size_t)16 << 10)
 #define COPIES_MAX      1000 /* atoms of a pattern with its repetitions written out */
 #define GROUPS_MAX      32   /* within each other */
+#define REPEATS_MAX     3 /* repetitions of repetitions of ... : each level multiplies the time */
 
 /* How many times the atom before p is written out: "+" twice, {m,n} as often as the larger says,
  * "*" and "?" once; 0 if p is none of these. *ret_end is behind it. */
@@ -59,39 +61,62 @@ static const char *skip_brackets(const char *p)
     return p + (*p == ']');
 }
 
-/* The size of a pattern once its repetitions are written out, in atoms; more than COPIES_MAX is too
- * much. Groups are kept on a stack: what they hold so far, and the last atom of it, which is what a
- * repetition repeats. */
-static long written_out(const char *p)
+/* What stands in a group so far. */
+struct group {
+    long sum;        /* its size once repetitions are written out, in atoms */
+    long last;       /* the same of its last atom, which is what a repetition repeats */
+    int nested;      /* repetitions within each other, at the most */
+    int last_nested; /* in the last atom */
+};
+
+static bool repeat(struct group *g, long times)
 {
-    long sum[GROUPS_MAX + 1] = {0}, last[GROUPS_MAX + 1] = {0};
+    g->sum += g->last * (times - 1);
+    g->last *= times;
+    g->last_nested++;
+    if (g->nested < g->last_nested)
+        g->nested = g->last_nested;
+    return g->sum <= COPIES_MAX && g->nested <= REPEATS_MAX;
+}
+
+static bool add_atom(struct group *g, long size, int nested)
+{
+    g->last = size;
+    g->last_nested = nested;
+    g->sum += size;
+    if (g->nested < nested)
+        g->nested = nested;
+    return g->sum <= COPIES_MAX;
+}
+
+/* Whether the matcher can take it: not too large once its repetitions are written out, and not too
+ * many of them within each other. Groups are kept on a stack. */
+static bool is_tame(const char *p)
+{
+    struct group groups[GROUPS_MAX + 1] = {{0}};
+    bool tame = true;
     int depth = 0;
 
-    while (*p) {
+    while (tame && *p) {
         const char *end;
-        long n = repetition(p, &end);
+        long times = repetition(p, &end);
 
-        if (n > 0) {
-            sum[depth] += last[depth] * (n - 1);
-            last[depth] *= n;
+        if (times > 0) {
+            tame = repeat(&groups[depth], times);
         } else if (*p == '(') {
             if (++depth > GROUPS_MAX)
-                return COPIES_MAX + 1;
-            sum[depth] = last[depth] = 0;
+                return false;
+            groups[depth] = (struct group){0};
         } else if (*p == ')' && depth > 0) {
             depth--;
-            last[depth] = sum[depth + 1] + 1;
-            sum[depth] += last[depth];
+            tame = add_atom(&groups[depth], groups[depth + 1].sum + 1, groups[depth + 1].nested);
         } else {
             end = *p == '[' ? skip_brackets(p) : p + 1 + (p[0] == '\\' && p[1]);
-            last[depth] = 1;
-            sum[depth]++;
+            tame = add_atom(&groups[depth], 1, 0);
         }
-        if (sum[depth] > COPIES_MAX)
-            return COPIES_MAX + 1;
         p = end;
     }
-    return sum[0];
+    return tame;
 }
 
 static int check_pattern(const char *pattern, struct err *err)
@@ -102,7 +127,7 @@ static int check_pattern(const char *pattern, struct err *err)
     for (const char *p = pattern; (p = strchr(p, '\\')); p += p[1] ? 2 : 1)
         if (isdigit((unsigned char)p[1]))
             return err_set(err, EINVAL, "scorer regex: back-references are not supported");
-    if (written_out(pattern) > COPIES_MAX)
+    if (!is_tame(pattern))
         return err_set(err, EINVAL, "scorer regex: too many repetitions in '%.60s'", pattern);
     return 0;
 }
