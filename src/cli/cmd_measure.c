@@ -61,7 +61,8 @@ static void print_rail(FILE *out, enum rail r, const struct rail_energy *e, doub
         return;
     }
     fprintf(out, "  %14.4f J    %-6s  ", e->energy.joules, rail_name(r));
-    if (!isnan(e->energy.low_j) && !isnan(e->energy.high_j))
+    /* an estimate's own error is not known: the integral's bounds would pretend it is small */
+    if (!e->estimated && !isnan(e->energy.low_j) && !isnan(e->energy.high_j))
         fprintf(out, "[%.4f, %.4f] ", e->energy.low_j, e->energy.high_j);
     fprintf(out, " %.2f W average", e->energy.joules / seconds);
     if (!isnan(e->power_w.max))
@@ -108,8 +109,8 @@ static void print_json(FILE *out, const struct rail_energy *rails, const struct 
         jw_begin_object(&w, NULL);
         jw_text(&w, "rail", rail_name((enum rail)r));
         jw_real(&w, "joules", rails[r].energy.joules);
-        jw_real(&w, "low_joules", rails[r].energy.low_j);
-        jw_real(&w, "high_joules", rails[r].energy.high_j);
+        jw_real(&w, "low_joules", rails[r].estimated ? NAN : rails[r].energy.low_j);
+        jw_real(&w, "high_joules", rails[r].estimated ? NAN : rails[r].energy.high_j);
         jw_real(&w, "average_watts", rails[r].energy.joules / seconds);
         jw_real(&w, "peak_watts", rails[r].power_w.max);
         jw_int(&w, "ticks", rails[r].energy.ticks);

@@ -59,6 +59,7 @@ check "live shows the rail" grep -Eq '^gpu +(39[89]|40[0-2])\.[0-9]+ W' "$work/l
 # estimated energy says so, loudly and first
 unset IPW_NVML_LIB
 "$ipw" measure -o "$work/b.txt" -- true 2>/dev/null
+check "an estimate shows no bounds" [ "$(grep -c '\[' "$work/b.txt")" = 0 ]
 check "estimated is in the headline" grep -q "^ Energy of 'true': ESTIMATED" "$work/b.txt"
 "$ipw" measure --telemetry none -o "$work/c.txt" -- true
 check "no sensors is said" grep -q 'nothing here measures energy' "$work/c.txt"
