@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool answers_to(const struct plugin *p, const char *id)
@@ -43,6 +44,15 @@ const struct plugin *registry_find(const struct registry *r, const char *id, str
             return *p;
     no_such_id(r, id, err);
     return NULL;
+}
+
+void plugin_explain(const struct err *err, char reason[ERR_TEXT_MAX], char remedy[ERR_TEXT_MAX])
+{
+    const char *split = strstr(err->text, "; ");
+
+    snprintf(reason, ERR_TEXT_MAX, "%.*s", split ? (int)(split - err->text) : ERR_TEXT_MAX,
+             err->text);
+    snprintf(remedy, ERR_TEXT_MAX, "%s", split ? split + 2 : "");
 }
 
 struct plugin_status plugin_status(const struct plugin *p)

@@ -43,6 +43,10 @@ struct registry {
  * the first member of the ops struct, so the caller may cast it to that. */
 const struct plugin *registry_find(const struct registry *r, const char *id, struct err *err);
 
+/* Splits the words of a failure at "; ": what is in front is the reason, what follows the remedy
+ * ("" when there is none). The form in which plugins say both in one err. */
+void plugin_explain(const struct err *err, char reason[ERR_TEXT_MAX], char remedy[ERR_TEXT_MAX]);
+
 /* Asks the plugin. */
 struct plugin_status plugin_status(const struct plugin *p);
 

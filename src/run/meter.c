@@ -24,16 +24,12 @@ static void report(struct meter *m, const char *id, enum collector_state state,
                    const struct err *err)
 {
     struct collector_report *r;
-    const char *remedy = err ? strstr(err->text, "; ") : NULL;
 
     GROW(m->reports, m->n_reports, m->cap_reports);
     r = &m->reports[m->n_reports++];
     *r = (struct collector_report){.id = id, .state = state};
     if (err)
-        snprintf(r->reason, sizeof(r->reason), "%.*s",
-                 remedy ? (int)(remedy - err->text) : ERR_TEXT_MAX, err->text);
-    if (remedy)
-        snprintf(r->remedy, sizeof(r->remedy), "%s", remedy + 2);
+        plugin_explain(err, r->reason, r->remedy);
 }
 
 /* The parameters of one collector, without its prefix. */

@@ -71,18 +71,12 @@ void collector_check(const struct collector_ops *ops, struct plugin_status *ret)
     struct telemetry_env env = telemetry_env_default();
     struct collector_setup setup = {.env = &env};
     struct err err = {0};
-    const char *remedy;
     void *ctx = NULL;
 
     ret->usable = ops->open(&setup, &ctx, &err) == 0;
-    if (ret->usable) {
+    if (ret->usable)
         ops->close(ctx);
-    } else {
-        remedy = strstr(err.text, "; ");
-        snprintf(ret->reason, sizeof(ret->reason), "%.*s",
-                 remedy ? (int)(remedy - err.text) : ERR_TEXT_MAX, err.text);
-        if (remedy)
-            snprintf(ret->remedy, sizeof(ret->remedy), "%s", remedy + 2);
-    }
+    else
+        plugin_explain(&err, ret->reason, ret->remedy);
     collector_setup_release(&setup);
 }

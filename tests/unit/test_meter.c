@@ -62,17 +62,23 @@ static void without_sensors_the_cpu_is_estimated_and_labelled(void **state)
 {
     struct meter *m = open_meter("auto", FIXTURES "/sys/nothing-here");
     struct rail_energy rails[RAIL_COUNT];
+    bool known = false;
     mono_ns a, b;
 
     (void)state;
     assert_int_equal(state_of(m, "rapl"), COLLECTOR_ABSENT);
     assert_int_equal(state_of(m, "estimate"), COLLECTOR_USED);
     meter_settle(m);
-    a = mono_now();
-    mono_sleep_until(a + 200 * NS_PER_MS);
-    b = mono_now();
-    meter_wait(m, b);
-    meter_rails(m, a, b, rails);
+    /* on a busy machine a window may be read too seldom to have an energy: then the next one */
+    for (int tries = 0; tries < 25 && !known; tries++) {
+        a = mono_now();
+        mono_sleep_until(a + 200 * NS_PER_MS);
+        b = mono_now();
+        meter_wait(m, b);
+        meter_rails(m, a, b, rails);
+        known = !isnan(rails[RAIL_CPU].energy.joules);
+        assert_true(known || rails[RAIL_CPU].energy.coverage < ENERGY_COVERAGE_MIN);
+    }
     assert_true(rails[RAIL_CPU].present && rails[RAIL_CPU].estimated);
     assert_true(rails[RAIL_CPU].energy.joules > 0);
     assert_false(rails[RAIL_GPU].present);
