@@ -170,7 +170,10 @@ static void write_load(const struct session *s, struct json_writer *w)
 
     jw_begin_object(w, "load");
     jw_text(w, "mode", l->open_loop ? "open" : "closed");
-    jw_int(w, "concurrency", s->options->concurrency);
+    if (l->open_loop && s->options->concurrency == 0)
+        jw_null(w, "concurrency");
+    else
+        jw_int(w, "concurrency", s->options->concurrency > 0 ? s->options->concurrency : 1);
     jw_int(w, "peak_in_flight", l->peak_in_flight);
     jw_real(w, "requested_rate", l->requested_rate);
     jw_real(w, "planned_rate", l->planned_rate);
@@ -230,10 +233,24 @@ static void write_telemetry(struct session *s, struct json_writer *w)
     jw_end_object(w);
 }
 
+/* Where the zero of all times in records and samples lies, so that other logs can be laid beside
+ * them. */
+static void write_clock(const struct session *s, struct json_writer *w)
+{
+    char text[32];
+
+    clock_format_utc(s->started.wall_ns + (s->run_start - s->started.mono), text, sizeof(text));
+    jw_begin_object(w, "clock");
+    jw_text(w, "zero_utc", text);
+    jw_real(w, "zero_monotonic_s", ns_to_s(s->run_start));
+    jw_end_object(w);
+}
+
 static void write_more(void *arg, struct json_writer *w)
 {
     struct session *s = arg;
 
+    write_clock(s, w);
     if (s->client->describe) {
         jw_begin_object(w, "client_info");
         s->client->describe(s->ctx, w);
