@@ -11,7 +11,7 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-    &cmd_measure, &cmd_doctor,     &cmd_list, &cmd_validate,
+    &cmd_measure, &cmd_doctor,     &cmd_list, &cmd_validate, &cmd_compare,
     &cmd_export,  &cmd_completion, &cmd_help, NULL,
 };
 
