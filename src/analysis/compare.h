@@ -89,7 +89,7 @@ void comparison_release(struct comparison *c);
 void compare_add_warnings(const struct contender *a, const struct contender *b,
                           struct comparison *ret);
 /* The load in words: "closed loop with 8 in flight". */
-#define COMPARE_LOAD_SIZE 128
+#define COMPARE_LOAD_SIZE 256
 void compare_load_text(const struct contender *c, char text[COMPARE_LOAD_SIZE]);
 
 #endif

@@ -40,13 +40,11 @@ static const char *or_unknown(const char *text)
     return text ? text : "not known";
 }
 
-/* Text is cut: it comes from a file. */
 static void warn_differ(struct comparison *c, const char *code, const char *what, const char *a,
                         const char *b, const char *so)
 {
     if (differ(a, b))
-        warn(c, code, "the %s differs: %.200s against %.200s%s", what, or_unknown(a), or_unknown(b),
-             so);
+        warn(c, code, "the %s differs: %s against %s%s", what, or_unknown(a), or_unknown(b), so);
 }
 
 static void questions(const struct contender *a, const struct contender *b, struct comparison *c)
@@ -81,10 +79,10 @@ void compare_load_text(const struct contender *c, char text[COMPARE_LOAD_SIZE])
     if (!c->load_mode)
         snprintf(text, COMPARE_LOAD_SIZE, "not known");
     else if (isnan(c->rate))
-        snprintf(text, COMPARE_LOAD_SIZE, "%.40s loop with %" PRId64 " in flight", c->load_mode,
+        snprintf(text, COMPARE_LOAD_SIZE, "%s loop with %" PRId64 " in flight", c->load_mode,
                  c->concurrency);
     else
-        snprintf(text, COMPARE_LOAD_SIZE, "%.40s loop with %g requests a second", c->load_mode,
+        snprintf(text, COMPARE_LOAD_SIZE, "%s loop with %g requests a second", c->load_mode,
                  c->rate);
 }
 

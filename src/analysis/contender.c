@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#define WORDS_MAX 120 /* bytes kept of a name */
+
 struct contender *contender_new(const char *dir)
 {
     struct contender *c = xcalloc(1, sizeof(*c));
@@ -49,11 +51,22 @@ void contender_free(struct contender *c)
     free(c);
 }
 
+/* A copy of words from a file, cut to a line's length between two characters. */
+static char *copy_words(const char *text)
+{
+    size_t n = strnlen(text, WORDS_MAX);
+
+    if (n == WORDS_MAX)
+        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
+            n--;
+    return xstrndup(text, n);
+}
+
 /* Keeps what was said first. */
 static void keep_text(char **member, const char *text)
 {
     if (!*member && text && *text)
-        *member = xstrdup(text);
+        *member = copy_words(text);
 }
 
 static int badness(const char *verdict)
@@ -68,14 +81,17 @@ static void keep_worst(char **member, const char *verdict)
     if (badness(verdict) <= badness(*member))
         return;
     free(*member);
-    *member = xstrdup(verdict);
+    *member = copy_words(verdict);
 }
 
 /* Its id and its title: every dataset from a file has the same id. */
 static void keep_dataset(struct contender *c, const char *id, const char *title)
 {
-    if (!c->dataset && id && title && strcmp(id, title) != 0)
-        c->dataset = xasprintf("%s (%s)", id, title);
+    if (!c->dataset && id && title && strcmp(id, title) != 0) {
+        AUTO_FREE char *short_id = copy_words(id), *short_title = copy_words(title);
+
+        c->dataset = xasprintf("%s (%s)", short_id, short_title);
+    }
     keep_text(&c->dataset, id);
     keep_text(&c->dataset, title);
 }
@@ -174,7 +190,7 @@ static void keep_basis(struct contender *c, const char *basis)
         free(c->basis);
         basis = "mixed";
     }
-    c->basis = xstrdup(basis);
+    c->basis = copy_words(basis);
 }
 
 static void add_energy(struct contender *c, struct question *q, const struct record *r)

@@ -55,7 +55,7 @@ struct question {
 
 struct contender {
     char *dir;
-    /* NULL, -1 or NAN = not known */
+    /* Words are cut to a line's length; NULL, -1 or NAN = not known */
     char *model, *dataset, *hardware, *gpu, *cpu;
     char *load_mode; /* closed, open */
     int64_t concurrency;

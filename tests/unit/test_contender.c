@@ -195,6 +195,20 @@ static void describes_by_the_summary(void **state)
     assert_int_equal(c->n_runs, 2);
 }
 
+static void long_words_are_cut_between_characters(void **state)
+{
+    AUTO_PTR(contender) struct contender *c = contender_new("d");
+    char name[303] = "";
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        memcpy(name + 1 + 3 * i, "\xE2\x82\xAC", 4); /* a, then euro signs */
+    name[0] = 'a';
+    contender_describe(c, name, NULL);
+    assert_int_equal(strlen(c->model), 118);
+    assert_memory_equal(c->model, name, 118);
+}
+
 static void many_questions_are_found_again(void **state)
 {
     AUTO_PTR(contender) struct contender *c = contender_new("d");
@@ -275,6 +289,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(energy_of_invalid_records),
     cmocka_unit_test(sources_and_bases),
     cmocka_unit_test(describes_by_the_summary),
+    cmocka_unit_test(long_words_are_cut_between_characters),
     cmocka_unit_test(many_questions_are_found_again),
     with_dir(reads_a_run_and_its_repeats),
     with_dir(refuses_what_is_no_run),
