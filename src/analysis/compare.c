@@ -203,7 +203,10 @@ void compare(const struct contender *a, const struct contender *b,
     *ret = (struct comparison){0};
     count_common(a, b, ret);
     ret->paired = ret->common > 0 && 2 * ret->common >= (int64_t)smaller;
-    (ret->paired ? resample_pairs : resample_apart)(a, b, options, intervals, known);
+    if (ret->paired)
+        resample_pairs(a, b, options, intervals, known);
+    else
+        resample_apart(a, b, options, intervals, known);
     set_rows(a, b, intervals, known, ret);
     compare_add_warnings(a, b, ret);
 }

@@ -105,9 +105,9 @@ void contender_describe(struct contender *c, const char *model, const struct jso
     keep_dataset(c, json_text(json_get(summary, "dataset"), NULL),
                  json_text(json_get(summary, "dataset_name"), NULL));
     keep_text(&c->hardware, json_text(json_get(summary, "hardware_label"), NULL));
-    keep_text(&c->gpu, json_text(json_path(summary, "gpu_info", "name", NULL), NULL));
-    keep_text(&c->cpu, json_text(json_path(summary, "system_info", "cpu_brand", NULL), NULL));
-    keep_worst(&c->verdict, json_text(json_path(summary, "validity", "verdict", NULL), NULL));
+    keep_text(&c->gpu, json_text(json_get(json_get(summary, "gpu_info"), "name"), NULL));
+    keep_text(&c->cpu, json_text(json_get(json_get(summary, "system_info"), "cpu_brand"), NULL));
+    keep_worst(&c->verdict, json_text(json_get(json_get(summary, "validity"), "verdict"), NULL));
     if (c->load_mode)
         return;
     keep_text(&c->load_mode, json_text(json_get(load, "mode"), NULL));
