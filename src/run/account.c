@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RECENT_NS (3 * NS_PER_S)
+
 struct cursor {
     size_t channel;
     mono_ns at; /* the energy is known up to here */
@@ -170,10 +172,11 @@ static double energy_of_rail(void *ctx, enum rail rail, mono_ns t, int64_t *ret_
     return joules;
 }
 
-/* Everything that is still to be looked at lies after this. */
+/* Everything that is still to be looked at lies after this; a little more is kept for those who
+ * want to see the present. */
 static mono_ns oldest_need(const struct account *a)
 {
-    mono_ns t = a->settled;
+    mono_ns t = a->settled - RECENT_NS;
 
     for (size_t i = 0; i < a->n_stays; i++)
         t = a->stays[i]->since < t ? a->stays[i]->since : t;
@@ -245,6 +248,11 @@ double account_nobodys(const struct account *a)
 size_t account_pending(const struct account *a)
 {
     return attribution_pending(a->attribution);
+}
+
+mono_ns account_settled(const struct account *a)
+{
+    return a->settled;
 }
 
 void account_last_call(struct account *a)

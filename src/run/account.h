@@ -43,6 +43,8 @@ void account_advance(struct account *a, mono_ns safe);
 bool account_take(struct account *a, struct attributed *ret);
 /* Began and not taken yet. */
 size_t account_pending(const struct account *a);
+/* How far it is settled. */
+mono_ns account_settled(const struct account *a);
 /* The meter will say no more: whatever is known now is all there is. */
 void account_last_call(struct account *a);
 

@@ -31,9 +31,8 @@ struct gauges *gauges_new(struct sampler *s, mono_ns a, mono_ns b)
     sampler_devices(s, &g->devices);
     g->normal = xcalloc(g->n, sizeof(*g->normal));
     for (size_t i = 0; i < g->n; i++)
-        g->normal[i] = g->channels[i].quantity == QUANTITY_FOREIGN_PROCESSES
-                           ? window(g, i, a, b).max
-                           : NAN;
+        g->normal[i] =
+            g->channels[i].quantity == QUANTITY_FOREIGN_PROCESSES ? window(g, i, a, b).max : NAN;
     return g;
 }
 

@@ -20,7 +20,7 @@ struct load {
     struct query *ready;  /* ended, without energy */
     struct query **ready_end;
     bool stopped;
-    bool dry; /* the deck has no more */
+    bool dry;       /* the deck has no more */
     mono_ns polled; /* when the client was last asked: what it tells later happened after that */
     struct load_state state;
 };
@@ -247,8 +247,8 @@ int load_step(struct load *l, mono_ns deadline, int wake_fd, struct err *err)
     int r = send_due(l, err), polled;
     mono_ns now = mono_now();
 
-    polled = l->options.client->poll(l->options.ctx, next_due(l, deadline), wake_fd,
-                                     r < 0 ? NULL : err);
+    polled =
+        l->options.client->poll(l->options.ctx, next_due(l, deadline), wake_fd, r < 0 ? NULL : err);
     l->polled = now;
     collect_ended(l);
     if (r == 0 && polled < 0)

@@ -118,8 +118,7 @@ void sink_set_start(struct sink *s, mono_ns run_start)
 
 int sink_record(struct sink *s, const struct record *r, struct err *err)
 {
-    int result =
-        hfwriter_append(s->records, record_put, (void *)(uintptr_t)r, mono_now(), err);
+    int result = hfwriter_append(s->records, record_put, (void *)(uintptr_t)r, mono_now(), err);
 
     if (result < 0 || s->published)
         return result;
