@@ -2,7 +2,7 @@
 # ipw compare as a person calls it, on runs whose truth is known and on what is no run.
 # Usage: compare.sh IPW MAKE-RUN FOLDER-OF-FIXTURES
 set -u
-ipw=$1 make=$2 hf=$3/hf
+ipw=$(realpath "$1") make=$(realpath "$2") hf=$(realpath "$3")/hf
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
