@@ -189,7 +189,8 @@ static void set_rows(const struct contender *a, const struct contender *b,
         row->n_a = fewer(known, (enum metric)m);
         row->n_b = fewer(known + VALUE_COUNT, (enum metric)m);
         row->verdict = judge(&row->difference, metric_table[m].more_is_better);
-        row->caveat = metric_table[m].is_energy ? energy_caveat(a, b) : NULL;
+        if (metric_table[m].is_energy && row->verdict != COMPARE_NOT_KNOWN)
+            row->caveat = energy_caveat(a, b);
     }
 }
 
