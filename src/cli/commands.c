@@ -11,8 +11,13 @@
 #include <string.h>
 
 const struct command *const commands[] = {
+<<<<<<< HEAD
     &cmd_profile,  &cmd_sweep,  &cmd_measure,    &cmd_doctor, &cmd_list,
     &cmd_validate, &cmd_export, &cmd_completion, &cmd_help,   NULL,
+=======
+    &cmd_profile, &cmd_measure, &cmd_doctor,     &cmd_list, &cmd_validate,
+    &cmd_compare, &cmd_export,  &cmd_completion, &cmd_help, NULL,
+>>>>>>> compare
 };
 
 const struct command *command_find(const char *name, struct err *err)
