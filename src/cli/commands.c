@@ -16,6 +16,7 @@ const struct command *const commands[] = {
     &cmd_sweep,
     &cmd_compare,
     &cmd_validate,
+    &cmd_analyze,
     &cmd_export,
     &cmd_measure,
     &cmd_doctor,
