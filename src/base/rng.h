@@ -18,7 +18,13 @@
 #include <stdint.h>
 
 /* Stream 0 is the plain generator as published; the others are ours. */
-enum rng_stream { RNG_STREAM_PLAIN, RNG_STREAM_SCHEDULE, RNG_STREAM_SHUFFLE, RNG_STREAM_SAMPLE };
+enum rng_stream {
+    RNG_STREAM_PLAIN,
+    RNG_STREAM_SCHEDULE,
+    RNG_STREAM_SHUFFLE,
+    RNG_STREAM_SAMPLE,
+    RNG_STREAM_TOKENS
+};
 
 struct rng {
     uint64_t s[4];
