@@ -163,7 +163,7 @@ static int set_generation(struct pocket_client *c, const struct kv *param, struc
     r = pocket_options_set(&c->options, param->key, value, err);
     if (r == -ENOENT)
         return unknown_name("generation", param->key, pocket_option_names, err);
-    return r < 0 ? err_prefix(err, "generation parameter") : 0;
+    return r < 0 ? err_prefix(err, "generation parameter %s", param->key) : 0;
 }
 
 static int configure(struct pocket_client *c, const struct client_config *config, struct err *err)

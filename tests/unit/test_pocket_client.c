@@ -149,7 +149,8 @@ static void refuses_what_it_does_not_know(void **state)
             "unknown generation parameter 'temprature': did you mean 'temperature'?");
     refuses("generation", "logprobs", "1",
             "(there are: temperature, top_k, top_p, max_tokens, seed, stop)");
-    refuses("generation", "temperature", "hot", "generation parameter: temperature: a number");
+    refuses("generation", "temperature", "hot",
+            "generation parameter temperature: a number from 0 to 100");
     refuses("base_url", "", "http://127.0.0.1:1", "has no address");
 }
 

@@ -10,7 +10,7 @@ static int set_temperature(struct pocket_options *o, const struct json *value, s
     double t = json_real(value, NAN);
 
     if (!(t >= 0 && t <= 100))
-        return err_set(err, EINVAL, "temperature: a number from 0 to 100 is expected");
+        return err_set(err, EINVAL, "a number from 0 to 100 is expected");
     o->temperature = t;
     return 0;
 }
@@ -20,7 +20,7 @@ static int set_top_k(struct pocket_options *o, const struct json *value, struct 
     int64_t k = json_int(value, INT64_MIN);
 
     if (k < -1) /* vLLM's way to say "all" is -1 */
-        return err_set(err, EINVAL, "top_k: a whole number from 0 (all) is expected");
+        return err_set(err, EINVAL, "a whole number from 0 (all) is expected");
     o->top_k = k < 0 ? 0 : k > INT_MAX ? INT_MAX : (int)k;
     return 0;
 }
@@ -30,7 +30,7 @@ static int set_top_p(struct pocket_options *o, const struct json *value, struct 
     double p = json_real(value, NAN);
 
     if (!(p > 0 && p <= 1))
-        return err_set(err, EINVAL, "top_p: a number above 0, at most 1, is expected");
+        return err_set(err, EINVAL, "a number above 0, at most 1, is expected");
     o->top_p = p;
     return 0;
 }
@@ -40,7 +40,7 @@ static int set_max_tokens(struct pocket_options *o, const struct json *value, st
     int64_t n = json_int(value, 0);
 
     if (n < 1 && n != -1)
-        return err_set(err, EINVAL, "max_tokens: a whole number from 1, or -1, is expected");
+        return err_set(err, EINVAL, "a whole number from 1, or -1, is expected");
     o->max_tokens = n;
     return 0;
 }
@@ -48,7 +48,7 @@ static int set_max_tokens(struct pocket_options *o, const struct json *value, st
 static int set_seed(struct pocket_options *o, const struct json *value, struct err *err)
 {
     if (!json_is(value, JSON_INT))
-        return err_set(err, EINVAL, "seed: a whole number is expected");
+        return err_set(err, EINVAL, "a whole number is expected");
     o->seed = (uint64_t)value->integer;
     return 0;
 }
@@ -59,12 +59,12 @@ static int add_stop(struct pocket_options *o, const struct json *value, struct e
 
     if (!json_is(value, JSON_STRING) || value->len == 0)
         return err_set(err, EINVAL,
-                       "stop: a text that is not empty, or a list of such texts, is "
+                       "a text that is not empty, or a list of such texts, is "
                        "expected");
     if (o->n_stops == STOPS_MAX)
-        return err_set(err, EINVAL, "stop: more than %d texts", STOPS_MAX);
+        return err_set(err, EINVAL, "more than %d texts", STOPS_MAX);
     if (value->len > STOP_BYTES_MAX)
-        return err_set(err, EINVAL, "stop: a text is longer than %d bytes", STOP_BYTES_MAX);
+        return err_set(err, EINVAL, "a text is longer than %d bytes", STOP_BYTES_MAX);
     memcpy(s->text, value->text, value->len);
     s->n = value->len;
     o->n_stops++;

@@ -38,7 +38,7 @@ struct pocket_options {
 extern const char *const pocket_option_names[];
 
 /* Sets one of them; JSON null leaves it as it is. -ENOENT: there is no such option (no words);
- * -EINVAL: not such a value, with words that name the option. */
+ * -EINVAL: not such a value, with words to which the caller adds the name. */
 int pocket_options_set(struct pocket_options *o, const char *name, const struct json *value,
                        struct err *err);
 

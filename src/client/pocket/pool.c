@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define THREADS_PER_CPU 4
-
 struct pocket_pool {
     const struct pocket_model *model;
     size_t waiting_max;
@@ -33,7 +31,7 @@ int pocket_threads_max(void)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-    return cpus > 0 ? (int)cpus * THREADS_PER_CPU : THREADS_PER_CPU;
+    return cpus > 0 ? (int)cpus * POCKET_THREADS_PER_CPU : POCKET_THREADS_PER_CPU;
 }
 
 static void unlink_waiting(struct pocket_pool *p, struct pocket_job *j)
@@ -147,7 +145,7 @@ int pocket_pool_open(const struct pocket_model *m, int threads, size_t waiting_m
 }
 
 /* Marks the end and takes out what waits; what runs is told to stop. */
-static struct pocket_job *stop(struct pocket_pool *p)
+static struct pocket_job *tell_to_end(struct pocket_pool *p)
 {
     struct pocket_job *waiting;
 
@@ -165,19 +163,26 @@ static struct pocket_job *stop(struct pocket_pool *p)
     return waiting;
 }
 
-void pocket_pool_close(struct pocket_pool *p)
+void pocket_pool_stop(struct pocket_pool *p)
 {
     struct pocket_job *next;
 
     if (!p)
         return;
-    for (struct pocket_job *j = stop(p); j; j = next) {
+    for (struct pocket_job *j = tell_to_end(p); j; j = next) {
         next = j->next;
         j->result = -ECANCELED;
         j->handler->ended(j);
     }
-    for (int i = 0; i < p->n_threads; i++)
-        pthread_join(p->threads[i], NULL);
+    for (; p->n_threads > 0; p->n_threads--)
+        pthread_join(p->threads[p->n_threads - 1], NULL);
+}
+
+void pocket_pool_close(struct pocket_pool *p)
+{
+    if (!p)
+        return;
+    pocket_pool_stop(p);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
     free(p->threads);

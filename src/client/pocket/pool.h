@@ -8,7 +8,7 @@
  *     pocket_pool_close(pool);
  *
  * A job that no worker is free for waits its turn, the oldest first. The functions may be called
- * from any thread, handlers included, except close, which waits for the workers.
+ * from any thread, handlers included, except stop and close, which wait for the workers.
  */
 #ifndef IPW_CLIENT_POCKET_POOL_H
 #define IPW_CLIENT_POCKET_POOL_H
@@ -51,18 +51,22 @@ struct pocket_job {
 /* Starts `threads` workers; at most waiting_max jobs wait for one. The model is lent. */
 int pocket_pool_open(const struct pocket_model *m, int threads, size_t waiting_max,
                      struct pocket_pool **ret, struct err *err);
-/* Cancels what there is; ended() has been called for every job when this returns, for those that
- * still waited by the caller's thread. NULL is fine. */
+/* Cancels what there is and ends the workers; ended() has been called for every job when this
+ * returns, for those that still waited by the caller's thread. What is submitted later is refused.
+ * NULL is fine. */
+void pocket_pool_stop(struct pocket_pool *p);
+/* Stops it and gives its memory back: nobody may call for it any more. */
 void pocket_pool_close(struct pocket_pool *p);
 
-/* 0: ended() will come. -EBUSY: too many wait. -ESHUTDOWN: the pool is being closed. */
+/* 0: ended() will come. -EBUSY: too many wait. -ESHUTDOWN: the pool was stopped. */
 int pocket_pool_submit(struct pocket_pool *p, struct pocket_job *j);
 /* Asks a submitted job that has not ended to end. True: it was still waiting and is the caller's
  * again at once; ended() will not come. False: a worker has it; ended() comes within a step of the
  * model, if it has not come already. */
 bool pocket_pool_cancel(struct pocket_pool *p, struct pocket_job *j);
 
-/* The most threads that make sense here. */
+/* The most threads that make sense here: so many for each CPU. */
+#define POCKET_THREADS_PER_CPU 4
 int pocket_threads_max(void);
 
 #endif
