@@ -25,7 +25,7 @@ static int split(const char *address, char **ret_host, const char **ret_port, st
     if (n > 2 && address[0] == '[' && address[n - 1] == ']') {
         host++;
         n -= 2;
-    } else if (memchr(address, ':', n)) {
+    } else if (strcspn(address, ":[]") < n) {
         n = 0; /* an IPv6 address without brackets: where would the port begin? */
     }
     if (n == 0 || parse_u64(colon + 1, &port, NULL) < 0 || port > UINT16_MAX)
