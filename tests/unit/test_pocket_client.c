@@ -30,10 +30,10 @@ static void ask(struct run *r, struct asked *a, const char *prompt)
     r->ops->start(r->ctx, &a->query);
 }
 
-/* An answer that is long and known to be so. */
+/* Answers that are long, mostly. */
 static void be_talkative(struct run *r)
 {
-    kv_add(&r->generation, "temperature", "2");
+    kv_add(&r->generation, "temperature", "100"); /* any character, END as seldom */
     kv_add(&r->generation, "max_tokens", "-1");
 }
 
@@ -60,9 +60,7 @@ static void answers(void **state)
     assert_int_equal(p->deltas, p->usage.completion_tokens);
     assert_string_equal(p->finish_reason, p->usage.completion_tokens == 8 ? "length" : "stop");
     assert_int_equal(p->timings.load_ns, -1);
-    assert_int_equal(p->timings.queue_ns, p->headers - p->sent >= p->timings.queue_ns
-                                              ? p->timings.queue_ns
-                                              : -2); /* counted from a little later */
+    assert_true(p->timings.queue_ns <= p->headers - p->sent); /* counted from a little later */
     assert_true(p->timings.queue_ns >= 0 && p->timings.prefill_ns > 0 && p->timings.decode_ns >= 0);
     if (p->deltas > 0)
         assert_int_equal(p->first_token, p->headers + p->timings.prefill_ns);
@@ -231,7 +229,6 @@ static void cancels(void **state)
     run_finish(&run, &b);
     assert_int_equal(b.response.failure, FAILURE_CANCELLED);
     assert_string_equal(b.response.error, "cancelled");
-    assert_int_equal(b.response.headers, MONO_ABSENT);
     while (a.events[CLIENT_HEADERS] == 0)
         assert_ok(run.ops->poll(run.ctx, MONO_NEVER, -1, &err), &err);
     if (a.events[CLIENT_END] == 0) {
@@ -289,17 +286,23 @@ static void times_out(void **state)
 
 static void bounds_the_answer(void **state)
 {
+    static const char *const prompts[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     struct run run = {.id = "pocket", .config.max_response_bytes = 5};
-    struct asked a;
+    int too_large = 0;
 
     (void)state;
     be_talkative(&run);
     ready(&run);
-    ask(&run, &a, "x");
-    run_finish(&run, &a);
-    assert_int_equal(a.response.failure, FAILURE_TOO_LARGE);
-    assert_true(a.response.answer.len <= 5);
-    asked_release(&a);
+    for (size_t i = 0; i < sizeof(prompts) / sizeof(prompts[0]); i++) {
+        struct asked a;
+
+        ask(&run, &a, prompts[i]);
+        run_finish(&run, &a);
+        too_large += a.response.failure == FAILURE_TOO_LARGE;
+        assert_true(a.response.answer.len <= 5);
+        asked_release(&a);
+    }
+    assert_true(too_large > 0); /* else the model has become taciturn */
     run_close(&run);
 }
 
