@@ -1,107 +1,34 @@
 /*
  * One source, compiled twice on x86: for what every such processor has, and for AVX2 with fused
- * multiply-add, chosen when a model is opened. The compiler splits the eight lanes into what its
- * target has (two SSE or NEON registers, one AVX register), so the same lines serve ARM.
+ * multiply-add, chosen when a model is opened. The first serves ARM too.
  */
 #include "client/pocket/kernels.h"
 
 #include "client/pocket/weights.h"
 
 #include <stdbool.h>
-#include <string.h>
 
-#define LANES  8
-#define INLINE static inline __attribute__((always_inline))
+/* Types by name, since only a type can carry these attributes. */
+typedef float four_floats __attribute__((vector_size(16), aligned(4), may_alias));
 
-struct lanes {
-    float v __attribute__((vector_size(LANES * sizeof(float))));
-};
-
-INLINE void multiply_add(struct lanes *sum, float x, const float *p)
-{
-    struct lanes w;
-
-    memcpy(&w, p, sizeof(w));
-    sum->v += x * w.v;
-}
-
-INLINE void product(const float *panels, const float *x, float *y, size_t inputs, size_t outputs)
-{
-    for (size_t o = 0; o < outputs; o += POCKET_LANES) {
-        struct lanes a = {0}, b = {0}, c = {0}, d = {0};
-
-        for (size_t i = 0; i < inputs; i++, panels += POCKET_LANES) {
-            multiply_add(&a, x[i], panels);
-            multiply_add(&b, x[i], panels + LANES);
-            multiply_add(&c, x[i], panels + 2 * LANES);
-            multiply_add(&d, x[i], panels + 3 * LANES);
-        }
-        memcpy(y + o, &a, sizeof(a));
-        memcpy(y + o + LANES, &b, sizeof(b));
-        memcpy(y + o + 2 * LANES, &c, sizeof(c));
-        memcpy(y + o + 3 * LANES, &d, sizeof(d));
-    }
-}
-
-INLINE void match(const float *query, const float *keys, size_t stride, float *scores, size_t n,
-                  size_t size, float scale)
-{
-    for (size_t t = 0; t < n; t += LANES) {
-        struct lanes even = {0}, odd = {0};
-
-        for (size_t j = 0; j < size; j += 2) {
-            multiply_add(&even, query[j], keys + j * stride + t);
-            multiply_add(&odd, query[j + 1], keys + (j + 1) * stride + t);
-        }
-        even.v = (even.v + odd.v) * scale;
-        memcpy(scores + t, &even, sizeof(even));
-    }
-}
-
-INLINE void mix(const float *shares, const float *values, size_t stride, float *out, size_t n,
-                size_t size)
-{
-    size_t j = 0;
-
-    for (; j + LANES <= size; j += LANES) {
-        struct lanes sum = {0};
-
-        for (size_t t = 0; t < n; t++)
-            multiply_add(&sum, shares[t], values + t * stride + j);
-        memcpy(out + j, &sum, sizeof(sum));
-    }
-    for (; j < size; j++) {
-        out[j] = 0;
-        for (size_t t = 0; t < n; t++)
-            out[j] += shares[t] * values[t * stride + j];
-    }
-}
-
-#define DEFINE_KERNELS(suffix, attribute)                                                       \
-    attribute static void product_##suffix(const float *panels, const float *x, float *y,       \
-                                           size_t inputs, size_t outputs)                       \
-    {                                                                                           \
-        product(panels, x, y, inputs, outputs);                                                 \
-    }                                                                                           \
-    attribute static void match_##suffix(const float *query, const float *keys, size_t stride,  \
-                                         float *scores, size_t n, size_t size, float scale)     \
-    {                                                                                           \
-        match(query, keys, stride, scores, n, size, scale);                                     \
-    }                                                                                           \
-    attribute static void mix_##suffix(const float *shares, const float *values, size_t stride, \
-                                       float *out, size_t n, size_t size)                       \
-    {                                                                                           \
-        mix(shares, values, stride, out, n, size);                                              \
-    }                                                                                           \
-    const struct pocket_kernels pocket_kernels_##suffix = {#suffix, product_##suffix,           \
-                                                           match_##suffix, mix_##suffix}
-
-DEFINE_KERNELS(plain, );
+#define VECTOR  four_floats
+#define NAME(x) x##_plain
+#define FOR_TARGET
+#include "client/pocket/kernels_body.h"
+#undef VECTOR
+#undef NAME
+#undef FOR_TARGET
 
 #if defined(__x86_64__)
 
+typedef float eight_floats __attribute__((vector_size(32), aligned(4), may_alias));
+
 extern const struct pocket_kernels pocket_kernels_avx2;
-DEFINE_KERNELS(avx2, __attribute__((target("avx2,fma"))));
+
+#define VECTOR     eight_floats
+#define NAME(x)    x##_avx2
+#define FOR_TARGET __attribute__((target("avx2,fma")))
+#include "client/pocket/kernels_body.h"
 
 const struct pocket_kernels *pocket_kernels_best(void)
 {

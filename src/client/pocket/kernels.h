@@ -11,7 +11,6 @@
 #include <stddef.h>
 
 struct pocket_kernels {
-    const char *name;
     /* y = panels * x. inputs and outputs as of the matrix; y has room for whole panels. */
     void (*product)(const float *panels, const float *x, float *y, size_t inputs, size_t outputs);
     /* scores[t] = scale * sum over j of query[j] * keys[j * stride + t], t < n. scores and each row
@@ -23,7 +22,7 @@ struct pocket_kernels {
                 size_t size);
 };
 
-/* Any processor; and the best for this one. */
+/* For any processor, and the best there is for this one. */
 extern const struct pocket_kernels pocket_kernels_plain;
 const struct pocket_kernels *pocket_kernels_best(void);
 
