@@ -171,7 +171,9 @@ static int configure(struct pocket_client *c, const struct client_config *config
     int r = 0;
 
     if (config->base_url)
-        return err_set(err, EINVAL, "the client 'pocket' runs inside ipw and has no address");
+        return err_set(err, EINVAL,
+                       "the client 'pocket' runs inside ipw and has no address; for a server "
+                       "choose 'openai' or 'ollama'");
     for (size_t i = 0; r == 0 && config->params && i < config->params->n; i++)
         r = set_param(c, &config->params->items[i], err);
     for (size_t i = 0; r == 0 && config->generation && i < config->generation->n; i++)
@@ -473,15 +475,15 @@ static int pocket_poll(void *ctx, mono_ns deadline, int wake_fd, struct err *err
 static void pocket_close(void *ctx)
 {
     struct pocket_client *c = ctx;
-    struct pocket_pool *pool;
+    struct asking *next;
 
     if (!c)
         return;
-    pool = STEAL(c->pool);
-    pocket_pool_close(pool);
-    while (c->first) {
-        give_up(c->first, FAILURE_CANCELLED, "cancelled");
-        conclude(c->first);
+    pocket_pool_close(STEAL(c->pool));
+    for (struct asking *a = c->first; a; a = next) {
+        next = a->next;
+        give_up(a, FAILURE_CANCELLED, "cancelled");
+        conclude(a);
     }
     pocket_model_close(c->model);
     if (c->news_fd >= 0)

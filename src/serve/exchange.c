@@ -97,12 +97,13 @@ static const struct route *find_route(const char *path)
     return NULL;
 }
 
-static void let_go(struct exchange *x)
+static void let_go(struct exchange *x, int holders)
 {
     bool last;
 
     pthread_mutex_lock(&x->lock);
-    last = --x->holders == 0;
+    x->holders -= holders;
+    last = x->holders == 0;
     pthread_mutex_unlock(&x->lock);
     if (!last)
         return;
@@ -122,7 +123,7 @@ static void release_body(struct exchange *x)
 
 void exchange_gone(struct exchange *x)
 {
-    bool submitted;
+    bool submitted, waited;
 
     if (!x)
         return;
@@ -131,9 +132,8 @@ void exchange_gone(struct exchange *x)
     submitted = x->submitted && !x->ended;
     pthread_mutex_unlock(&x->lock);
     /* if it ends this very moment, it was not waiting, and cancelling does nothing */
-    if (submitted && pocket_pool_cancel(x->host->pool, &x->job))
-        let_go(x); /* for the job, which no worker will see */
-    let_go(x);
+    waited = submitted && pocket_pool_cancel(x->host->pool, &x->job);
+    let_go(x, waited ? 2 : 1); /* for the job, too, when no worker will see it */
 }
 
 /* Sends a document; its text is moved out of `body`. */
@@ -299,7 +299,7 @@ static void on_ended(struct pocket_job *j)
     if (x->request.stream && j->result == 0)
         x->protocol->end(&x->answer, &x->out);
     wake(x);
-    let_go(x);
+    let_go(x, 1);
 }
 
 static const struct pocket_handler handler = {on_taken, on_text, on_ended};

@@ -37,14 +37,14 @@ static int read_prompt(const struct json *root, struct serve_request *ret,
 {
     const struct json *prompt = json_get(root, "prompt");
 
-    if (prompt && !json_is(prompt, JSON_NULL) && !json_is(prompt, JSON_STRING)) {
-        refuse(ret_refusal, 400, "prompt: a text is expected");
-        ret_refusal->param = "prompt";
-        return -1;
+    if (!prompt || prompt->type == JSON_NULL) {
+        ret->load_only = true;
+        return 0;
     }
-    if (json_is(prompt, JSON_STRING))
-        buf_add(&ret->prompt, prompt->text, prompt->len);
-    ret->load_only = ret->prompt.len == 0;
+    if (prompt->type != JSON_STRING)
+        return refuse(ret_refusal, 400, "prompt: a text is expected");
+    ret->load_only = prompt->len == 0;
+    buf_add(&ret->prompt, prompt->text, prompt->len);
     return 0;
 }
 

@@ -85,6 +85,27 @@ ask 200 '"response":"","done":true,"done_reason":"load"}' /api/generate -d '{"mo
 ask 200 '"eval_count":[0-3],' /api/generate \
     -d '{"model":"pocket","prompt":"x","stream":false,"options":{"num_predict":3,"temperature":0}}'
 
+# profiled from inside and over both protocols, the answers are the same
+for i in $(seq 12); do
+    echo "{\"question\": \"What is $i + 1?\", \"answer\": \"$((i + 1))\"}"
+done >"$work/q.jsonl"
+profile() { # profile NAME OPTIONS...: the answers go to $work/NAME.answers
+    local name=$1
+    shift
+    "$ipw" profile -q --output-dir "$work/$name" --dataset "$work/q.jsonl" --model pocket \
+        --telemetry none --idle 0 --warmup-queries 1 --concurrency 4 --param max_tokens=20 \
+        --dataset-param problem=question "$@" >"$work/out" 2>&1
+    check "profile $name ends well" [ $? = 0 ]
+    "$ipw" export "$work/$name"/* | jq -c '[.problem, .model_answers.pocket,
+        .model_metrics.pocket.token_metrics.output, .request.finish_reason]' | sort >"$work/$name.answers"
+    check "profile $name has 12 answers" [ "$(grep -c '"\(stop\|length\)"' "$work/$name.answers")" = 12 ]
+}
+profile inside --client pocket --client-param threads=2
+for client in openai ollama; do
+    profile $client --client $client --client-base-url "$url"
+    check "$client gets the same answers" cmp -s "$work/inside.answers" "$work/$client.answers"
+done
+
 ask 404 '"error":{"message":"there is no /v2 here' /v2
 ask 404 '"error":"model .llama. not found' /api/generate -d '{"model":"llama","prompt":"x"}'
 ask 405 '"error":{"message":"/v1/models is not for DELETE"' /v1/models -X DELETE
