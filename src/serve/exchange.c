@@ -6,7 +6,9 @@
  * The exchange is held by its connection and by its job, and goes with the last of them: a client
  * may vanish while a worker is in the middle of a step, and a job may end while libmicrohttpd still
  * sends. A suspended connection is not looked at by libmicrohttpd, so its exchange cannot go: that
- * is why the worker may resume it without the lock.
+ * is why the worker may resume it without the lock. It is also why we must look ourselves whether
+ * the client is still there: when a worker takes its request up, at every token of an answer that
+ * is sent whole, and, for those that wait, when there is no more place to wait.
  */
 #include "serve/exchange.h"
 
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #define JSON_TYPE "application/json; charset=utf-8"
 /* So much is read and dropped, for the sake of a sender who reads our answer only afterwards. */
@@ -53,6 +56,7 @@ struct exchange {
     struct serve_request request;
     struct answer answer;
     struct pocket_job job;
+    struct exchange *prev, *next; /* of the host's */
     /* Guards the rest. */
     pthread_mutex_t lock;
     struct buf out; /* a stream: what is to be sent; else the text so far */
@@ -127,6 +131,9 @@ void exchange_gone(struct exchange *x)
 
     if (!x)
         return;
+    *(x->prev ? &x->prev->next : &x->host->first) = x->next;
+    if (x->next)
+        x->next->prev = x->prev;
     release_body(x);
     pthread_mutex_lock(&x->lock);
     submitted = x->submitted && !x->ended;
@@ -226,6 +233,10 @@ struct exchange *exchange_new(struct exchange_host *h, struct MHD_Connection *c,
     struct exchange *x = xcalloc(1, sizeof(*x));
 
     x->host = h;
+    x->next = h->first;
+    if (h->first)
+        h->first->prev = x;
+    h->first = x;
     x->connection = c;
     x->received = mono_now();
     x->route = find_route(url);
@@ -271,9 +282,29 @@ static void wake(struct exchange *x)
         MHD_resume_connection(x->connection);
 }
 
+/* With the lock held. A client that has closed its side is taken to be gone, as Go's server, hence
+ * Ollama, has it. Only while the connection is suspended is the socket certainly still its own. */
+static bool has_lost_client(const struct exchange *x)
+{
+    const union MHD_ConnectionInfo *info;
+    ssize_t n;
+    char c;
+
+    if (!x->suspended)
+        return false;
+    info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    n = recv(info->connect_fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void on_taken(struct pocket_job *j)
 {
-    (void)j;
+    struct exchange *x = j->user;
+
+    pthread_mutex_lock(&x->lock);
+    if (has_lost_client(x))
+        atomic_store(&j->cancelled, true);
+    pthread_mutex_unlock(&x->lock);
 }
 
 static void on_text(struct pocket_job *j, const char *text, size_t n, mono_ns at)
@@ -283,6 +314,8 @@ static void on_text(struct pocket_job *j, const char *text, size_t n, mono_ns at
     pthread_mutex_lock(&x->lock);
     if (!x->request.stream) {
         buf_add(&x->out, text, n);
+        if (has_lost_client(x))
+            atomic_store(&j->cancelled, true);
         pthread_mutex_unlock(&x->lock);
         return;
     }
@@ -357,20 +390,47 @@ static enum MHD_Result respond_whole(struct exchange *x)
     return respond(x, MHD_HTTP_OK, JSON_TYPE, &out);
 }
 
-/* Hands the job to the pool; with the refusal when it has no place. */
+/* Gives up the waiting requests whose clients have gone; how many these were. */
+static int sweep(struct exchange_host *h)
+{
+    int swept = 0;
+
+    for (struct exchange *x = h->first; x; x = x->next) {
+        bool lost;
+
+        pthread_mutex_lock(&x->lock);
+        lost = x->submitted && !x->ended && has_lost_client(x);
+        pthread_mutex_unlock(&x->lock);
+        if (!lost || !pocket_pool_cancel(h->pool, &x->job))
+            continue;
+        swept++;
+        pthread_mutex_lock(&x->lock);
+        x->job.result = -ECANCELED;
+        x->ended = true;
+        x->holders--;
+        wake(x);
+    }
+    return swept;
+}
+
+/* Hands the job to the pool. No worker gets in before we have said what happens next. */
 static int submit(struct exchange *x)
 {
-    int r = pocket_pool_submit(x->host->pool, &x->job);
+    int r;
 
+    pthread_mutex_lock(&x->lock);
+    r = pocket_pool_submit(x->host->pool, &x->job);
     if (r == 0) {
         x->submitted = true;
         x->holders++;
-    } else if (r == -EBUSY) {
-        refuse(&x->refusal, MHD_HTTP_SERVICE_UNAVAILABLE,
-               "server busy, please try again: %d requests are waiting", SERVE_WAITING_MAX);
-    } else {
-        refuse(&x->refusal, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
+        if (x->request.stream) {
+            x->protocol->begin(&x->answer, &x->out);
+        } else {
+            x->suspended = true;
+            MHD_suspend_connection(x->connection);
+        }
     }
+    pthread_mutex_unlock(&x->lock);
     return r;
 }
 
@@ -380,18 +440,17 @@ static enum MHD_Result generate(struct exchange *x)
 
     x->job = (struct pocket_job){
         .prompt = x->job.prompt, .options = &x->request.options, .handler = &handler, .user = x};
-    pthread_mutex_lock(&x->lock); /* no worker gets in before we have said what happens next */
-    if (x->request.stream)
-        x->protocol->begin(&x->answer, &x->out);
     r = submit(x);
-    if (r == 0 && !x->request.stream) {
-        x->suspended = true;
-        MHD_suspend_connection(x->connection);
-    }
-    pthread_mutex_unlock(&x->lock);
-    if (r < 0)
-        return respond_refusal(x);
-    return x->request.stream ? respond_stream(x) : MHD_YES;
+    if (r == -EBUSY && sweep(x->host) > 0)
+        r = submit(x);
+    if (r == 0)
+        return x->request.stream ? respond_stream(x) : MHD_YES;
+    if (r == -EBUSY)
+        refuse(&x->refusal, MHD_HTTP_SERVICE_UNAVAILABLE,
+               "server busy, please try again: %d requests are waiting", SERVE_WAITING_MAX);
+    else
+        refuse(&x->refusal, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
+    return respond_refusal(x);
 }
 
 static int read_request(struct exchange *x)
@@ -437,9 +496,6 @@ enum MHD_Result exchange_go_on(struct exchange *x)
 {
     if (!x->begun)
         return begin(x);
-    if (x->job.result < 0) { /* only when the server is being closed */
-        refuse(&x->refusal, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
-        return respond_refusal(x);
-    }
-    return respond_whole(x);
+    /* a job fails only when its client has gone, or the server goes: close */
+    return x->job.result < 0 ? MHD_NO : respond_whole(x);
 }

@@ -20,13 +20,14 @@
 
 struct exchange;
 
-/* What exchanges share. Only libmicrohttpd's thread touches the counters. */
+/* What exchanges share. Only libmicrohttpd's thread touches the counters and the list. */
 struct exchange_host {
     struct pocket_model *model;
     struct pocket_pool *pool;
     struct clock_anchor anchor;
     uint64_t requests;
-    size_t body_bytes; /* held by all of them together */
+    size_t body_bytes;      /* held by all of them together */
+    struct exchange *first; /* all whose connections are there */
 };
 
 /* NULL: close the connection. */

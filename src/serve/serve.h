@@ -12,8 +12,8 @@
  *
  * There is no key and no encryption: it is for trying clients on one machine. What it accepts is
  * bounded: requests of SERVE_BODY_MAX bytes, SERVE_CONNECTIONS_MAX connections, SERVE_WAITING_MAX
- * requests that wait for a worker (more are refused with 503). A request of a client that went away
- * is given up at its next token.
+ * requests that wait for a worker (more are refused with 503). A request whose client has gone is
+ * given up, waiting or being answered.
  *
  * It runs on a thread of its own (libmicrohttpd's) and the workers of the model. The functions are
  * for one thread.
