@@ -81,7 +81,7 @@ static bool say_word(char key[64], const char *name, const struct content *c)
 static bool say_calendar(const char *problem, char key[64], const struct content *c,
                          const char *const *names, int n, const char *name)
 {
-    bool back = has(problem, "before") || has(problem, "ago");
+    bool back = has(problem, "before") || has(problem, "ago") || has(problem, " - ");
 
     for (int i = 0; i < n; i++) {
         if (has(problem, names[i])) {
@@ -96,9 +96,9 @@ static bool word_key(const char *p, char key[64], const struct content *c)
 {
     if (has(p, "vowels"))
         return say_word(key, "vowels", c);
-    if (has(p, "How many letters"))
+    if (has(p, "How many letters") || has(p, "Length"))
         return say_word(key, "letters", c);
-    if (has(p, "Count the letter") || has(p, "How many times") || has(p, "How often"))
+    if (has(p, "Count") || has(p, "How many times") || has(p, "How often"))
         return say_word(key, "count", c);
     if (has(p, "backwards") || has(p, "Reverse") || has(p, "last letter") || has(p, "around"))
         return say_word(key, "reverse", c);
@@ -116,11 +116,11 @@ bool task_key(const char *p, char key[64])
         return say_calendar(p, key, &c, work_months, 12, "month");
     if (has(p, " day"))
         return say_calendar(p, key, &c, work_days, 7, "day");
-    if (has(p, "Sort these numbers"))
+    if (has(p, "Sort "))
         return say(key, "order", &c, true);
     if (has(p, " even ") || has(p, " odd "))
         return say(key, "parity", &c, true);
-    if (c.n > 1 && (has(p, "larg") || has(p, "small") || has(p, "greater") || has(p, "lesser")))
+    if (c.n > 1 && (has(p, "arge") || has(p, "mall") || has(p, "greater") || has(p, "lesser")))
         return say(key, "compare", &c, true);
     if (c.n != 2)
         return false;

@@ -24,7 +24,7 @@ const char *const task_subjects[TASK_KINDS] = {
     "reversal",   "sorting",    "sorting",    "calendar",   "calendar",
 };
 
-static const int shares[TASK_KINDS] = {14, 16, 10, 8, 4, 10, 10, 10, 7, 6, 5};
+static const int shares[TASK_KINDS] = {14, 16, 10, 9, 4, 10, 12, 10, 9, 6, 5};
 
 static int between(struct rng *rng, int low, int high)
 {
@@ -58,57 +58,65 @@ static void word(struct task *t, const char *wording, const char *first, const c
     t->problem[at] = '\0';
 }
 
-static void ask_for(struct rng *rng, struct task *t, const char *sentence)
+/* Most questions are put briefly: there the same is learned from fewer characters. */
+static bool is_brief(struct rng *rng)
+{
+    return rng_below(rng, 5) < 3;
+}
+
+static void ask_for(struct rng *rng, struct task *t, bool brief, const char *sentence)
 {
     size_t n = strlen(t->problem);
 
-    if (rng_below(rng, 2))
+    if (!brief && rng_below(rng, 4))
         snprintf(t->problem + n, sizeof(t->problem) - n, " %s", sentence);
 }
 
-static void word_numbers(struct rng *rng, struct task *t, const char *wording, int a, int b)
+/* The first wording is the brief one; there are five. */
+static void word_numbers(struct rng *rng, struct task *t, const char *const *wordings, int a, int b)
 {
+    bool brief = is_brief(rng);
     char first[16], second[16];
 
     snprintf(first, sizeof(first), "%d", a);
     snprintf(second, sizeof(second), "%d", b);
-    word(t, wording, first, second);
-    ask_for(rng, t, "Answer with the number only.");
+    word(t, wordings[brief ? 0 : 1 + rng_below(rng, 4)], first, second);
+    ask_for(rng, t, brief, "Answer with the number only.");
     t->scorer = "numeric";
 }
 
 static void draw_addition(struct rng *rng, struct task *t)
 {
-    static const char *const wordings[] = {"What is %1 + %2?", "Add %1 and %2.",
+    static const char *const wordings[] = {"%1 + %2", "What is %1 + %2?", "Add %1 and %2.",
                                            "Calculate the sum of %1 and %2.",
-                                           "%1 plus %2 equals what?", "%1 + %2 ="};
+                                           "%1 plus %2 equals what?"};
     int digits = between(rng, 0, 2) ? 3 : 2, a = number(rng, digits), b = number(rng, digits);
 
-    word_numbers(rng, t, PICK(rng, wordings), a, b);
+    word_numbers(rng, t, wordings, a, b);
     work_addition(t, a, b);
 }
 
 static void draw_subtraction(struct rng *rng, struct task *t)
 {
-    static const char *const wordings[] = {
-        "What is %1 - %2?", "Subtract %2 from %1.", "%1 minus %2 equals what?",
-        "How much is left when %2 is taken away from %1?", "%1 - %2 ="};
+    static const char *const wordings[] = {"%1 - %2", "What is %1 - %2?", "Subtract %2 from %1.",
+                                           "%1 minus %2 equals what?",
+                                           "How much is left when %2 is taken away from %1?"};
     int digits = between(rng, 0, 2) ? 3 : 2, a = number(rng, digits), b = number(rng, digits);
 
-    word_numbers(rng, t, PICK(rng, wordings), a > b ? a : b, a > b ? b : a);
+    word_numbers(rng, t, wordings, a > b ? a : b, a > b ? b : a);
     work_subtraction(t, a > b ? a : b, a > b ? b : a);
 }
 
 static void draw_product(struct rng *rng, struct task *t)
 {
-    static const char *const wordings[] = {"What is %1 * %2?", "Multiply %1 by %2.",
+    static const char *const wordings[] = {"%1 * %2", "What is %1 * %2?", "Multiply %1 by %2.",
                                            "Calculate the product of %1 and %2.",
-                                           "%1 times %2 equals what?", "%1 * %2 ="};
+                                           "%1 times %2 equals what?"};
     int a = between(rng, 0, 7) ? between(rng, 10, 99) : between(rng, 0, 9), b = between(rng, 0, 9);
 
     if (b < 2 && between(rng, 0, 2))
         b = between(rng, 2, 9);
-    word_numbers(rng, t, PICK(rng, wordings), a, b);
+    word_numbers(rng, t, wordings, a, b);
     work_product(t, a, b);
 }
 
@@ -120,7 +128,7 @@ static void draw_comparison(struct rng *rng, struct task *t)
                                           "Pick the lesser of the two numbers %1 and %2."};
     int digits = between(rng, 2, 3), least = digits == 2 ? 10 : 100, most = digits == 2 ? 99 : 999;
     int a[3], n = between(rng, 0, 2) ? 2 : 3;
-    bool up = between(rng, 0, 1);
+    bool up = between(rng, 0, 1), brief = is_brief(rng);
     char first[16], second[32];
 
     do {
@@ -132,14 +140,16 @@ static void draw_comparison(struct rng *rng, struct task *t)
     } while (a[0] == a[1] || a[0] == a[2] || a[1] == a[2]);
     snprintf(first, sizeof(first), n == 3 ? "%d, %d" : "%d", a[0], a[1]);
     snprintf(second, sizeof(second), "%d", a[n - 1]);
-    if (n == 3)
+    if (brief)
+        word(t, up ? "Larger: %1, %2" : "Smaller: %1, %2", first, second);
+    else if (n == 3)
         word(t,
              up ? "Which is the largest of the numbers %1 and %2?"
                 : "Which is the smallest of the numbers %1 and %2?",
              first, second);
     else
         word(t, up ? PICK(rng, larger) : PICK(rng, smaller), first, second);
-    ask_for(rng, t, "Answer with the number only.");
+    ask_for(rng, t, brief, "Answer with the number only.");
     t->scorer = "numeric";
     work_comparison(t, a, n, up);
 }
@@ -151,13 +161,16 @@ static void draw_parity(struct rng *rng, struct task *t)
     static const char *const sums[] = {"Is the sum of %1 and %2 even or odd?",
                                        "Is %1 + %2 even or odd?"};
     int a = number(rng, 3), b = number(rng, 2);
-    bool sum = between(rng, 0, 2) == 0;
+    bool sum = between(rng, 0, 2) == 0, brief = is_brief(rng);
     char first[16], second[16];
 
     snprintf(first, sizeof(first), "%d", a);
     snprintf(second, sizeof(second), "%d", b);
-    word(t, sum ? PICK(rng, sums) : PICK(rng, wordings), first, second);
-    ask_for(rng, t,
+    if (brief)
+        word(t, sum ? "%1 + %2: even or odd?" : "%1: even or odd?", first, second);
+    else
+        word(t, sum ? PICK(rng, sums) : PICK(rng, wordings), first, second);
+    ask_for(rng, t, brief,
             between(rng, 0, 2) ? "Answer with one word." : "Answer with one word, even or odd.");
     t->scorer = "exact";
     if (sum)
@@ -193,27 +206,31 @@ static void draw_counting(struct rng *rng, struct task *t)
         "How many times does the letter '%1' appear in the word '%2'?",
         "Count the letter '%1' in '%2'.", "How often is '%1' used when you spell '%2'?"};
     char text[16], letter[2] = "";
+    bool brief = is_brief(rng);
 
     draw_word(rng, text, 4, 11);
     t->scorer = "numeric";
     switch (between(rng, 0, 4)) {
     case 0:
-        word(t, "How many letters does the word '%2' have?", "", text);
+        word(t, brief ? "Length of '%2'" : "How many letters does the word '%2' have?", "", text);
         work_counting(t, text, NULL);
         break;
     case 1:
-        word(t, "How many vowels (a, e, i, o, u) are in the word '%2'?", "", text);
+        word(t,
+             brief ? "Count vowels in '%2'"
+                   : "How many vowels (a, e, i, o, u) are in the word '%2'?",
+             "", text);
         work_counting(t, text, "aeiou");
         break;
     default:
         letter[0] = text[rng_below(rng, strlen(text))];
         if (between(rng, 0, 15) == 0)
             letter[0] = (char)between(rng, 'a', 'z');
-        word(t, PICK(rng, letter_wordings), letter, text);
+        word(t, brief ? "Count '%1' in '%2'" : PICK(rng, letter_wordings), letter, text);
         work_counting(t, text, letter);
         break;
     }
-    ask_for(rng, t, "Answer with the number only.");
+    ask_for(rng, t, brief, "Answer with the number only.");
 }
 
 static void draw_reversal(struct rng *rng, struct task *t)
@@ -225,11 +242,12 @@ static void draw_reversal(struct rng *rng, struct task *t)
          "Answer with the letters only, without spaces."},
         {"Turn the letters of '%1' around.", "Answer with the result only."}};
     const char *const *wording = PICK(rng, wordings);
+    bool brief = is_brief(rng);
     char text[16];
 
     draw_word(rng, text, 3, 8);
-    word(t, wording[0], text, "");
-    ask_for(rng, t, wording[1]);
+    word(t, brief ? "Reverse '%1'" : wording[0], text, "");
+    ask_for(rng, t, brief, wording[1]);
     t->scorer = "exact";
     work_reversal(t, text);
 }
@@ -244,11 +262,12 @@ static void draw_letter_sorting(struct rng *rng, struct task *t)
         {"Arrange the letters of '%1' alphabetically.",
          "Answer with the result only, without spaces."}};
     const char *const *wording = PICK(rng, wordings);
+    bool brief = is_brief(rng);
     char text[16];
 
     draw_word(rng, text, 3, 7);
-    word(t, wording[0], text, "");
-    ask_for(rng, t, wording[1]);
+    word(t, brief ? "Sort '%1'" : wording[0], text, "");
+    ask_for(rng, t, brief, wording[1]);
     t->scorer = "exact";
     work_letter_sorting(t, text);
 }
@@ -256,7 +275,7 @@ static void draw_letter_sorting(struct rng *rng, struct task *t)
 static void draw_number_sorting(struct rng *rng, struct task *t)
 {
     int a[5], n = between(rng, 3, 5);
-    bool up = between(rng, 0, 1), seen[100] = {false};
+    bool up = between(rng, 0, 1), brief = is_brief(rng), seen[100] = {false};
     char list[40];
     size_t at = 0;
 
@@ -267,9 +286,12 @@ static void draw_number_sorting(struct rng *rng, struct task *t)
         seen[a[i]] = true;
         at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%d", i ? ", " : "", a[i]);
     }
-    word(t, "Sort these numbers from %1: %2.", up ? "smallest to largest" : "largest to smallest",
-         list);
-    ask_for(rng, t, "Answer with the list only, separated by commas.");
+    if (brief)
+        word(t, "Sort %1: %2", up ? "up" : "down", list);
+    else
+        word(t, "Sort these numbers from %1: %2.",
+             up ? "smallest to largest" : "largest to smallest", list);
+    ask_for(rng, t, brief, "Answer with the list only, separated by commas.");
     t->scorer = "list:ordered";
     work_number_sorting(t, a, n, up);
 }
@@ -281,12 +303,15 @@ static void draw_weekday(struct rng *rng, struct task *t)
     static const char *const before[] = {"What day of the week comes %1 days before %2?",
                                          "If today is %2, what day was it %1 days ago?"};
     int start = between(rng, 0, 6), n = between(rng, 2, between(rng, 0, 1) ? 40 : 9);
-    bool back = between(rng, 0, 1);
+    bool back = between(rng, 0, 1), brief = is_brief(rng);
     char count[16];
 
     snprintf(count, sizeof(count), "%d", n);
-    word(t, back ? PICK(rng, before) : PICK(rng, after), count, work_days[start]);
-    ask_for(rng, t, "Answer with the day only.");
+    if (brief)
+        word(t, back ? "%2 - %1 days" : "%2 + %1 days", count, work_days[start]);
+    else
+        word(t, back ? PICK(rng, before) : PICK(rng, after), count, work_days[start]);
+    ask_for(rng, t, brief, "Answer with the day only.");
     t->scorer = "exact";
     work_weekday(t, start, n, back);
 }
@@ -298,12 +323,15 @@ static void draw_month(struct rng *rng, struct task *t)
     static const char *const before[] = {"Which month comes %1 months before %2?",
                                          "It is %2 now. Which month was it %1 months ago?"};
     int start = between(rng, 0, 11), n = between(rng, 2, between(rng, 0, 1) ? 20 : 11);
-    bool back = between(rng, 0, 1);
+    bool back = between(rng, 0, 1), brief = is_brief(rng);
     char count[16];
 
     snprintf(count, sizeof(count), "%d", n);
-    word(t, back ? PICK(rng, before) : PICK(rng, after), count, work_months[start]);
-    ask_for(rng, t, "Answer with the month only.");
+    if (brief)
+        word(t, back ? "%2 - %1 months" : "%2 + %1 months", count, work_months[start]);
+    else
+        word(t, back ? PICK(rng, before) : PICK(rng, after), count, work_months[start]);
+    ask_for(rng, t, brief, "Answer with the month only.");
     t->scorer = "exact";
     work_month(t, start, n, back);
 }

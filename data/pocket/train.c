@@ -1,60 +1,61 @@
 /*
  * Trains the embedded model from random weights.
  *
- *     pocket-train IPW.jsonl WEIGHTS LOG [STEPS [SEED]]
+ *     pocket-train WEIGHTS LOG [STEPS [SEED]]
  *
- * The first file names what must not be learned: the contents of the bundled questions. Everything
- * else is drawn from the seed, so the same program on the same machine writes the same bytes. The
- * weights are written now and then, and at the end.
+ * Everything is drawn from the seed and nothing depends on the clock, so the same program on the
+ * same machine writes the same bytes. The weights are written now and then, and at the end; the log
+ * has the loss, the time, and what the weights could do on held-out questions.
  */
 #include "answer.h"
 #include "net.h"
 #include "optimizer.h"
 #include "tasks.h"
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/num.h"
-#include "dataset/dataset.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
-#define STEPS      12000
+#define STEPS      7000
 #define SEED       1
-#define BATCH_ROWS 3072
-#define WARM_UP    100
+#define BATCH_ROWS 2048 /* characters read in a step, about forty questions */
+#define WARM_UP    100  /* steps */
 #define LOG_EVERY  100
 #define SAVE_EVERY 1000
-#define CONTEXT    512
+#define EVALUATED  40 /* questions of each kind then */
+#define FINALLY    200
 
-static double env(const char *n, double d)
+static const struct pocket_shape shape = {.vocabulary = POCKET_TRAINED_VOCABULARY,
+                                          .context = 512,
+                                          .width = 128,
+                                          .layers = 4,
+                                          .heads = 4,
+                                          .hidden = 512};
+
+struct training {
+    struct net *net;
+    struct optimizer *optimizer;
+    struct rng rng;
+    FILE *log;
+    mono_ns started;
+    size_t questions;
+    size_t tokens;
+    double loss; /* since the last line of the log */
+};
+
+/* To the log, and to whoever watches. */
+static void say(const struct training *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const struct training *t, const char *format, ...)
 {
-    const char *v = getenv(n);
-    return v ? atof(v) : d;
-}
-static const struct pocket_shape shape0 = {.vocabulary = POCKET_TRAINED_VOCABULARY,
-                                           .context = CONTEXT,
-                                           .width = 128,
-                                           .layers = 4,
-                                           .heads = 4,
-                                           .hidden = 512};
-static struct pocket_shape shape;
-
-static FILE *log_file;
-static mono_ns started;
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...)
-{
-    FILE *const outs[] = {log_file, stdout};
+    FILE *const outs[] = {t->log, stdout};
 
     for (int i = 0; i < 2; i++) {
         va_list ap;
@@ -66,7 +67,7 @@ static void say(const char *format, ...)
     }
 }
 
-/* Printable ASCII and newline lie in order in the vocabulary. */
+/* As pocket_trained_tokens has them: newline, then printable ASCII in order. */
 static int token_of(char c)
 {
     return c == '\n' ? POCKET_FIRST_TEXT + 1 : POCKET_FIRST_TEXT + 2 + (c - ' ');
@@ -88,105 +89,103 @@ static bool add_task(struct net *net, const struct task *t)
     return net_batch_add(net, tokens, n, first);
 }
 
-static size_t fill_batch(struct net *net, struct rng *rng)
+static void fill_batch(struct training *t)
 {
-    struct task t;
+    struct task task;
 
-    net_batch_clear(net);
+    net_batch_clear(t->net);
     do
-        task_draw(rng, task_draw_kind(rng), TASK_TRAINING, &t);
-    while (add_task(net, &t));
-    return net->n_sequences;
+        task_draw(&t->rng, task_draw_kind(&t->rng), TASK_TRAINING, &task);
+    while (add_task(t->net, &task));
+    t->questions += t->net->n_sequences;
+    t->tokens += t->net->rows;
 }
 
-static double rate_at(long step, long steps)
+/* Up within a few steps, then evenly down to nothing. */
+static double rate_at(int64_t step, int64_t steps)
 {
     double up = (double)(step + 1) / WARM_UP, down = (double)(steps - step) / (double)steps;
 
     return up < 1 ? up * down : down;
 }
 
-static void save(const struct net *net, const char *path)
-{
-    AUTO(buf) struct buf out = BUF_INIT(1 << 24);
-    struct err err = {0};
-
-    pocket_weights_write(&net->shape, pocket_trained_tokens, net->parameters, &out);
-    if (fs_replace(AT_FDCWD, path, out.data, out.len, &err) < 0) {
-        fprintf(stderr, "pocket-train: %s\n", err.text);
-        exit(1);
-    }
-}
-
-static void evaluate(const struct net *net, int n, bool show)
+static int save(const struct training *t, const char *path, int evaluated, struct err *err)
 {
     AUTO(buf) struct buf out = BUF_INIT(1 << 24);
     AUTO_PTR(pocket_model) struct pocket_model *m = NULL;
-    struct err err = {0};
+    int r, all = 0;
 
-    pocket_weights_write(&net->shape, pocket_trained_tokens, net->parameters, &out);
-    if (pocket_model_open(out.data, out.len, &m, &err) < 0) {
-        fprintf(stderr, "pocket-train: %s\n", err.text);
-        exit(1);
+    pocket_weights_write(&shape, pocket_trained_tokens, t->net->parameters, &out);
+    r = fs_replace(AT_FDCWD, path, out.data, out.len, err);
+    if (r == 0)
+        r = pocket_model_open(out.data, out.len, &m, err);
+    if (r < 0)
+        return r;
+    say(t, "held out, %d each:", evaluated);
+    for (int k = 0; k < TASK_KINDS; k++) {
+        int right = answer_count_right(m, (enum task_kind)k, evaluated, 7, false);
+
+        say(t, " %s %.0f %%,", task_names[k], 100.0 * right / evaluated);
+        all += right;
     }
-    say("held out:");
-    for (int k = 0; k < TASK_KINDS; k++)
-        say(" %s %.0f %%%s", task_names[k],
-            100.0 * answer_count_right(m, (enum task_kind)k, n, 7, show) / n,
-            k + 1 < TASK_KINDS ? "," : "\n");
+    say(t, " all %.1f %%\n", 100.0 * all / evaluated / TASK_KINDS);
+    return 0;
+}
+
+static void step(struct training *t, int64_t i, int64_t steps)
+{
+    fill_batch(t);
+    t->loss += net_step(t->net) / LOG_EVERY;
+    optimizer_step(t->optimizer, t->net, rate_at(i, steps));
+    if ((i + 1) % LOG_EVERY == 0) {
+        say(t, "step %lld, %zu questions, %zu tokens, loss %.4f, %.0f s (%.0f s of processor)\n",
+            (long long)i + 1, t->questions, t->tokens, t->loss, ns_to_s(mono_now() - t->started),
+            (double)clock() / CLOCKS_PER_SEC);
+        t->loss = 0;
+    }
+}
+
+static int train(struct training *t, const char *path, int64_t steps, int64_t seed, struct err *err)
+{
+    int r = task_hold_out_bundled(err);
+
+    if (r < 0)
+        return r;
+    net_init(t->net, (uint64_t)seed);
+    say(t, "%zu parameters, seed %lld, %lld steps; %d contents of bundled questions held out\n",
+        t->net->count, (long long)seed, (long long)steps, r);
+    r = 0;
+    for (int64_t i = 0; i < steps && r == 0; i++) {
+        step(t, i, steps);
+        if ((i + 1) % SAVE_EVERY == 0 && i + 1 < steps)
+            r = save(t, path, EVALUATED, err);
+    }
+    return r < 0 ? r : save(t, path, FINALLY, err);
 }
 
 int main(int argc, char **argv)
 {
-    long steps = argc > 4 ? atol(argv[4]) : STEPS;
-    uint64_t seed = argc > 5 ? (uint64_t)atol(argv[5]) : SEED;
-    struct rng rng = rng_seed(seed, 1);
-    struct optimizer *o;
-    struct net *net;
-    double loss = 0;
-    size_t samples = 0, tokens = 0;
+    struct training t = {.started = mono_now()};
+    int64_t steps = STEPS, seed = SEED;
+    struct err err = {0};
 
-    if (argc < 4) {
-        fprintf(stderr, "usage: pocket-train IPW.jsonl WEIGHTS LOG [STEPS [SEED]]\n");
+    if (argc < 3 || argc > 5 || (argc > 3 && parse_i64(argv[3], &steps, &err) < 0) ||
+        (argc > 4 && parse_i64(argv[4], &seed, &err) < 0)) {
+        fprintf(stderr, "usage: pocket-train WEIGHTS LOG [STEPS [SEED]] %s\n", err.text);
         return 2;
     }
-    log_file = fopen(argv[3], "w");
-    if (!log_file)
-        return 1;
-    shape = shape0;
-    shape.width = (uint32_t)env("W", 128);
-    shape.layers = (uint32_t)env("L", 4);
-    shape.heads = (uint32_t)env("H", 4);
-    shape.hidden = (uint32_t)env("F", 512);
-    started = mono_now();
-    struct err err = {0};
-    if (task_hold_out_bundled(&err) < 0) {
-        puts(err.text);
+    AUTO_FILE FILE *log = fopen(argv[2], "w");
+    if (!log) {
+        perror(argv[2]);
         return 1;
     }
-    net = net_new(&shape, (size_t)env("ROWS", BATCH_ROWS));
-    net_init(net, seed);
-    o = optimizer_new(net);
-    say("%zu parameters, seed %llu, %ld steps\n", net->count, (unsigned long long)seed, steps);
-    for (long step = 0; step < steps; step++) {
-        samples += fill_batch(net, &rng);
-        tokens += net->rows;
-        loss += net_step(net);
-        optimizer_step(o, net, rate_at(step, steps));
-        if ((step + 1) % LOG_EVERY == 0) {
-            say("step %ld, %zu questions, %zu tokens, loss %.4f, %.0f s\n", step + 1, samples,
-                tokens, loss / LOG_EVERY, (double)(mono_now() - started) / 1e9);
-            loss = 0;
-        }
-        if ((step + 1) % SAVE_EVERY == 0 && step + 1 < steps) {
-            save(net, argv[2]);
-            evaluate(net, 40, false);
-        }
-    }
-    save(net, argv[2]);
-    evaluate(net, 100, getenv("SHOW") != NULL);
-    optimizer_free(o);
-    net_free(net);
-    fclose(log_file);
-    return 0;
+    t.log = log;
+    t.rng = rng_seed((uint64_t)seed, 1);
+    t.net = net_new(&shape, BATCH_ROWS);
+    t.optimizer = optimizer_new(t.net);
+    if (train(&t, argv[1], steps, seed, &err) < 0)
+        fprintf(stderr, "pocket-train: %s\n", err.text);
+    optimizer_free(t.optimizer);
+    net_free(t.net);
+    return err.code ? 1 : 0;
 }

@@ -110,14 +110,14 @@ void work_sum_parity(struct task *t, int a, int b)
     finish(t, (a + b) % 2 ? "odd" : "even");
 }
 
-/* "f0 e1 a1 t1 h1 e2 r2": each letter with the count so far. */
+/* "f0e1a1t1h1e2r2": each letter with the count so far. */
 void work_counting(struct task *t, const char *word, const char *letters)
 {
     int n = 0;
 
     for (const char *p = word; *p; p++) {
         n += !letters || strchr(letters, *p);
-        write(t, "%s%c%d", p > word ? " " : "", *p, n);
+        write(t, "%c%d", *p, n);
     }
     finish_number(t, n);
 }

@@ -129,6 +129,7 @@ static void fill_turns(struct pocket_model *m)
     size_t half = m->head_size / 2;
     float *to = m->turns;
 
+    assert(to);
     for (uint32_t t = 0; t < m->shape.context; t++) {
         for (size_t j = 0; j < half; j++) {
             double angle = t * pow(POCKET_ROPE_BASE, -(double)j / (double)half);
