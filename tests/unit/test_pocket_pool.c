@@ -20,7 +20,7 @@ struct watched {
     pthread_cond_t changed;
     struct buf text;
     int taken, ended;
-    bool hold; /* the worker waits in its first text until this is false */
+    bool hold; /* the worker that takes it waits until this is false */
 };
 
 static void on_taken(struct pocket_job *j)
@@ -29,6 +29,9 @@ static void on_taken(struct pocket_job *j)
 
     pthread_mutex_lock(&w->lock);
     w->taken++;
+    pthread_cond_broadcast(&w->changed);
+    while (w->hold)
+        pthread_cond_wait(&w->changed, &w->lock);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -39,9 +42,6 @@ static void on_text(struct pocket_job *j, const char *text, size_t n, mono_ns at
     pthread_mutex_lock(&w->lock);
     assert_true(at >= j->taken);
     buf_add(&w->text, text, n);
-    pthread_cond_broadcast(&w->changed);
-    while (w->hold)
-        pthread_cond_wait(&w->changed, &w->lock);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -78,10 +78,10 @@ static void watched_release(struct watched *w)
     pthread_cond_destroy(&w->changed);
 }
 
-static void wait_text(struct watched *w)
+static void wait_taken(struct watched *w)
 {
     pthread_mutex_lock(&w->lock);
-    while (w->text.len == 0)
+    while (w->taken == 0)
         pthread_cond_wait(&w->changed, &w->lock);
     pthread_mutex_unlock(&w->lock);
 }
@@ -137,6 +137,7 @@ static void answers_do_not_depend_on_the_threads(void **state)
 {
     static struct watched alone[JOBS], together[JOBS];
     struct pocket_pool *one = open_pool(1, SIZE_MAX), *four = open_pool(4, SIZE_MAX);
+    int texts = 0;
 
     (void)state;
     for (int i = 0; i < JOBS; i++) {
@@ -154,12 +155,13 @@ static void answers_do_not_depend_on_the_threads(void **state)
         assert_int_equal(alone[i].job.result, 0);
         assert_int_equal(together[i].job.result, 0);
         assert_string_equal(buf_str(&alone[i].text), buf_str(&together[i].text));
-        assert_true(together[i].text.len > 0);
+        texts += together[i].text.len > 0;
         assert_true(together[i].job.submitted <= together[i].job.taken &&
                     together[i].job.taken <= together[i].job.outcome.first);
         if (i > 0) /* one worker takes them in their order */
             assert_true(alone[i].job.taken >= alone[i - 1].job.outcome.end);
     }
+    assert_true(texts > JOBS / 2); /* an answer may be empty */
     pocket_pool_close(one);
     pocket_pool_close(four);
     for (int i = 0; i < JOBS; i++) {
@@ -180,7 +182,7 @@ static void cancels_and_refuses(void **state)
         watched_init(&w[i], model.model, "x");
     w[0].hold = true;
     assert_int_equal(pocket_pool_submit(p, &w[0].job), 0);
-    wait_text(&w[0]); /* the only worker is busy now */
+    wait_taken(&w[0]); /* the only worker is busy now */
     assert_int_equal(pocket_pool_submit(p, &w[1].job), 0);
     assert_int_equal(pocket_pool_submit(p, &w[2].job), 0);
     assert_int_equal(pocket_pool_submit(p, &w[3].job), -EBUSY);
@@ -190,7 +192,7 @@ static void cancels_and_refuses(void **state)
     let_go(&w[0]);
     wait_ended(&w[0]);
     assert_int_equal(w[0].job.result, -ECANCELED);
-    assert_int_equal(w[0].text.len, 1);
+    assert_int_equal(w[0].text.len, 0);
     wait_ended(&w[2]);
     wait_ended(&w[3]);
     assert_int_equal(w[2].job.result, 0);
