@@ -27,6 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Changes whenever the questions below are worded differently: verdicts are kept by it. */
+#define JUDGEMENT_WORDING "1"
+
 enum judgement_kind {
     JUDGEMENT_GENERAL,           /* "judge": says the same as the reference */
     JUDGEMENT_WILDCHAT,          /* serves the user at least as well as the reference reply */
