@@ -22,12 +22,18 @@
 #define FILE_MAX_BYTES ((size_t)1 << 30)
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 
+struct judgement {
+    uint64_t key;
+    bool used;
+    struct score score;
+};
+
 struct judgements {
     char *dir;
-    int fd;               /* -1 = nothing was added */
-    bool torn;            /* the file does not end with a line */
-    struct judgement *at; /* n_at places; one that is neither scored nor failed is free */
-    size_t n_at, used;
+    int fd;    /* -1 = nothing was added */
+    bool torn; /* the file does not end with a line */
+    struct judgement *at;
+    size_t n_at, used; /* places, a power of two, and those of them in use */
 };
 
 static const char *const verdicts[] = {
@@ -37,17 +43,12 @@ static const char *const verdicts[] = {
 };
 enum { N_VERDICTS = sizeof(verdicts) / sizeof(verdicts[0]) };
 
-static bool is_free(const struct judgement *v)
-{
-    return !v->scored && v->failures == 0;
-}
-
 /* The place of this key, or the free one where it would be. There is always a free one. */
 static struct judgement *place(struct judgement *at, size_t n_at, uint64_t key)
 {
     size_t i = (size_t)key & (n_at - 1);
 
-    while (!is_free(&at[i]) && at[i].key != key)
+    while (at[i].used && at[i].key != key)
         i = (i + 1) & (n_at - 1);
     return &at[i];
 }
@@ -58,25 +59,19 @@ static void grow(struct judgements *j)
     struct judgement *bigger = xcalloc(n, sizeof(*bigger));
 
     for (size_t i = 0; i < j->n_at; i++)
-        if (!is_free(&j->at[i]))
+        if (j->at[i].used)
             *place(bigger, n, j->at[i].key) = j->at[i];
     free(j->at);
     j->at = bigger;
     j->n_at = n;
 }
 
-/* score NULL: a failure. */
 static void remember(struct judgements *j, uint64_t key, const struct score *score)
 {
     struct judgement *v = place(j->at, j->n_at, key);
 
-    j->used += is_free(v);
-    v->key = key;
-    v->scored = v->scored || score;
-    if (score)
-        v->score = *score;
-    else if (v->failures < JUDGEMENT_FAILURES_MAX)
-        v->failures++;
+    j->used += !v->used;
+    *v = (struct judgement){.key = key, .used = true, .score = *score};
     if (j->used * 2 > j->n_at)
         grow(j);
 }
@@ -97,8 +92,6 @@ static void read_line(struct judgements *j, const struct json *line)
 
     if (!read_key(json_text(json_get(line, "key"), ""), &key))
         return;
-    if (strcmp(verdict, "failed") == 0)
-        remember(j, key, NULL);
     for (int i = 0; i < N_VERDICTS; i++) {
         if (strcmp(verdict, verdicts[i]) != 0)
             continue;
@@ -184,16 +177,11 @@ uint64_t judgements_key(const char *spec, const char *model, const struct item *
     return checksum_value(&sum);
 }
 
-const struct judgement *judgements_find(const struct judgements *j, uint64_t key)
+const struct score *judgements_find(const struct judgements *j, uint64_t key)
 {
     const struct judgement *v = place(j->at, j->n_at, key);
 
-    return is_free(v) ? NULL : v;
-}
-
-bool judgement_is_final(const struct judgement *known)
-{
-    return known && (known->scored || known->failures >= JUDGEMENT_FAILURES_MAX);
+    return v->used ? &v->score : NULL;
 }
 
 static int open_for_appending(struct judgements *j, struct err *err)
@@ -214,7 +202,7 @@ static int open_for_appending(struct judgements *j, struct err *err)
 }
 
 static void write_line(const struct judgements *j, uint64_t key, int64_t row, const char *spec,
-                       const char *model, const struct judge_result *result, struct buf *out)
+                       const char *model, const struct score *score, struct buf *out)
 {
     struct json_writer w;
     char text[17];
@@ -228,30 +216,26 @@ static void write_line(const struct judgements *j, uint64_t key, int64_t row, co
     jw_text(&w, "key", text);
     jw_text(&w, "scorer", spec);
     jw_text(&w, "model", model);
-    jw_text(&w, "verdict", result->scored ? verdicts[result->score.verdict] : "failed");
-    jw_text(&w, "said", result->score.extracted);
-    jw_text(&w, "reason", result->scored ? result->score.reason : result->error);
-    jw_int(&w, "attempts", result->attempts);
+    jw_text(&w, "verdict", verdicts[score->verdict]);
+    jw_text(&w, "said", score->extracted);
+    jw_text(&w, "reason", score->reason);
     jw_end_object(&w);
     buf_addc(out, '\n');
 }
 
 int judgements_add(struct judgements *j, uint64_t key, int64_t row, const char *spec,
-                   const char *model, const struct judge_result *result, struct err *err)
+                   const char *model, const struct score *score, struct err *err)
 {
     AUTO(buf) struct buf line = BUF_INIT(BUF_MAX_OWN);
-    int r;
+    int r = open_for_appending(j, err);
 
-    if (!result->scored && !result->refused)
-        return 0;
-    r = open_for_appending(j, err);
     if (r < 0)
         return r;
-    write_line(j, key, row, spec, model, result, &line);
+    write_line(j, key, row, spec, model, score, &line);
     r = fs_write_full(j->fd, line.data, line.len, err);
     if (r < 0)
         return err_prefix(err, "%s/" JUDGEMENTS_FILE, j->dir);
     j->torn = false;
-    remember(j, key, result->scored ? &result->score : NULL);
+    remember(j, key, score);
     return 0;
 }

@@ -9,36 +9,24 @@
  *     AUTO_PTR(judgements) struct judgements *kept = NULL;
  *     r = judgements_open(dir, &kept, &err);
  *     uint64_t key = judgements_key("judge", model, &item, answer);
- *     const struct judgement *known = judgements_find(kept, key);
- *     if (!judgement_is_final(known))
- *         ask, and when there is a result:
- *             r = judgements_add(kept, key, row, "judge", model, &result, &err);
+ *     const struct score *known = judgements_find(kept, key);
+ *     if (!known)
+ *         ask, and when there is a verdict:
+ *             r = judgements_add(kept, key, row, "judge", model, &score, &err);
  *
- * A question at which the server has failed JUDGEMENT_FAILURES_MAX times, on different days as it
- * were, is not asked again. Failures that say nothing of the question (nobody there, a refused key,
- * an interruption) are not kept. One thread; two processes may append to the same file.
+ * One thread; two processes may append to the same file.
  */
 #ifndef IPW_ANALYSIS_JUDGEMENTS_H
 #define IPW_ANALYSIS_JUDGEMENTS_H
 
-#include "analysis/judge.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "core/item.h"
 #include "score/scorer.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#define JUDGEMENTS_FILE        "analysis/judgements.jsonl"
-#define JUDGEMENT_FAILURES_MAX 3
-
-struct judgement {
-    uint64_t key;
-    bool scored;
-    int failures;       /* when not */
-    struct score score; /* when scored */
-};
+#define JUDGEMENTS_FILE "analysis/judgements.jsonl"
 
 struct judgements;
 
@@ -52,13 +40,11 @@ DEFINE_AUTO_PTR(judgements, judgements_close);
 /* Not against an adversary: two texts can be made to have one key. answer may be NULL. */
 uint64_t judgements_key(const char *spec, const char *model, const struct item *item,
                         const char *answer);
-/* NULL when nothing is known. Valid until the next addition. */
-const struct judgement *judgements_find(const struct judgements *j, uint64_t key);
-/* Whether asking would bring nothing new. NULL is not. */
-bool judgement_is_final(const struct judgement *known);
+/* NULL when there is no verdict; of several the last. Valid until the next addition. */
+const struct score *judgements_find(const struct judgements *j, uint64_t key);
 
-/* Keeps a result, in the file and in memory; one that is not to be kept is passed over. */
+/* Keeps a verdict, in the file and in memory. */
 int judgements_add(struct judgements *j, uint64_t key, int64_t row, const char *spec,
-                   const char *model, const struct judge_result *result, struct err *err);
+                   const char *model, const struct score *score, struct err *err);
 
 #endif

@@ -20,32 +20,27 @@ static struct judgements *open_at(const char *dir)
     return j;
 }
 
-static void keep(struct judgements *j, uint64_t key, const struct judge_result *result)
+static void keep(struct judgements *j, uint64_t key, const struct score *result)
 {
     struct err err = {0};
 
     assert_ok(judgements_add(j, key, 7, "judge", "m", result, &err), &err);
 }
 
-static struct judge_result scored(enum verdict verdict, const char *said, const char *reason)
+static struct score scored(enum verdict verdict, const char *said, const char *reason)
 {
-    struct judge_result r = {.scored = true, .attempts = 1, .score.verdict = verdict};
+    struct score r = {.verdict = verdict};
 
-    snprintf(r.score.extracted, sizeof(r.score.extracted), "%s", said);
-    snprintf(r.score.reason, sizeof(r.score.reason), "%s", reason);
+    snprintf(r.extracted, sizeof(r.extracted), "%s", said);
+    snprintf(r.reason, sizeof(r.reason), "%s", reason);
     return r;
-}
-
-static struct judge_result failed(bool refused)
-{
-    return (struct judge_result){.refused = refused, .error = "HTTP 500", .attempts = 4};
 }
 
 static void verdicts_outlive_the_process(void **state)
 {
-    struct judge_result results[] = {scored(VERDICT_CORRECT, "TRUE", ""),
-                                     scored(VERDICT_WRONG, "**false**", ""),
-                                     scored(VERDICT_UNSCORABLE, "caf\xC3\xA9 \"\n", "neither")};
+    struct score results[] = {scored(VERDICT_CORRECT, "TRUE", ""),
+                              scored(VERDICT_WRONG, "**false**", ""),
+                              scored(VERDICT_UNSCORABLE, "caf\xC3\xA9 \"\n", "neither")};
     struct judgements *j;
     char dir[64];
 
@@ -66,13 +61,12 @@ static void verdicts_outlive_the_process(void **state)
     }
     j = open_at(dir);
     for (uint64_t i = 0; i < 3; i++) {
-        const struct judgement *v = judgements_find(j, i);
+        const struct score *v = judgements_find(j, i);
 
         assert_non_null(v);
-        assert_true(v->scored && judgement_is_final(v));
-        assert_int_equal(v->score.verdict, results[i].score.verdict);
-        assert_string_equal(v->score.extracted, results[i].score.extracted);
-        assert_string_equal(v->score.reason, results[i].score.reason);
+        assert_int_equal(v->verdict, results[i].verdict);
+        assert_string_equal(v->extracted, results[i].extracted);
+        assert_string_equal(v->reason, results[i].reason);
     }
     assert_null(judgements_find(j, 3));
     judgements_close(j);
@@ -100,7 +94,7 @@ static void get_file(const char *dir, struct buf *ret)
 
 static void a_line_says_it_all(void **state)
 {
-    struct judge_result r = scored(VERDICT_WRONG, "FALSE", "");
+    struct score r = scored(VERDICT_WRONG, "FALSE", "");
     AUTO(buf) struct buf text = BUF_INIT(1 << 16);
     struct judgements *j;
     char dir[64];
@@ -109,46 +103,32 @@ static void a_line_says_it_all(void **state)
     make_temp_dir(dir);
     j = open_at(dir);
     keep(j, 0xABCDEF, &r);
-    r = failed(true);
-    keep(j, 2, &r);
     judgements_close(j);
     get_file(dir, &text);
     assert_string_equal(
-        text.data,
-        "{\"row\":7,\"key\":\"0000000000abcdef\",\"scorer\":\"judge\",\"model\":\"m\","
-        "\"verdict\":\"wrong\",\"said\":\"FALSE\",\"reason\":\"\",\"attempts\":1}\n"
-        "{\"row\":7,\"key\":\"0000000000000002\",\"scorer\":\"judge\",\"model\":\"m\","
-        "\"verdict\":\"failed\",\"said\":\"\",\"reason\":\"HTTP 500\",\"attempts\":4}\n");
+        text.data, "{\"row\":7,\"key\":\"0000000000abcdef\",\"scorer\":\"judge\",\"model\":\"m\","
+                   "\"verdict\":\"wrong\",\"said\":\"FALSE\",\"reason\":\"\"}\n");
     fs_remove_tree(AT_FDCWD, dir, NULL);
 }
 
-/* One failure: ask again; three: do not. Failures that say nothing of the question do not count. */
-static void failures_are_counted(void **state)
+/* Asked again by someone: the last word counts. */
+static void the_last_verdict_counts(void **state)
 {
-    struct judge_result refused = failed(true), nobody = failed(false);
-    struct judge_result right = scored(VERDICT_CORRECT, "TRUE", "");
+    struct score wrong = scored(VERDICT_WRONG, "FALSE", "");
+    struct score right = scored(VERDICT_CORRECT, "TRUE", "");
     struct judgements *j;
     char dir[64];
 
     (void)state;
     make_temp_dir(dir);
-    for (int i = 0; i < 6; i++) {
-        j = open_at(dir);
-        keep(j, 1, &nobody);
-        assert_int_equal(judgement_is_final(judgements_find(j, 1)), i >= 3);
-        keep(j, 1, &refused);
-        assert_int_equal(judgement_is_final(judgements_find(j, 1)), i >= 2);
-        assert_null(judgements_find(j, 2));
-        judgements_close(j);
-    }
     j = open_at(dir);
-    keep(j, 1, &right); /* someone asked all the same */
-    keep(j, 1, &refused);
+    keep(j, 1, &wrong);
+    keep(j, 1, &right);
+    assert_int_equal(judgements_find(j, 1)->verdict, VERDICT_CORRECT);
     judgements_close(j);
     j = open_at(dir);
-    assert_true(judgements_find(j, 1)->scored);
+    assert_int_equal(judgements_find(j, 1)->verdict, VERDICT_CORRECT);
     judgements_close(j);
-    assert_false(judgement_is_final(NULL));
     fs_remove_tree(AT_FDCWD, dir, NULL);
 }
 
@@ -156,7 +136,7 @@ static void damage_is_passed_over(void **state)
 {
     static const char good[] = "{\"key\":\"000000000000000a\",\"verdict\":\"correct\"}\n";
     AUTO(buf) struct buf text = BUF_INIT(1 << 16);
-    struct judge_result r = scored(VERDICT_WRONG, "FALSE", "");
+    struct score r = scored(VERDICT_WRONG, "FALSE", "");
     struct judgements *j;
     char dir[64];
 
@@ -171,7 +151,7 @@ static void damage_is_passed_over(void **state)
     buf_adds(&text, "{\"key\":\"000000000000000d\",\"verd"); /* killed here */
     put_file(dir, text.data);
     j = open_at(dir);
-    assert_int_equal(judgements_find(j, 0xA)->score.verdict, VERDICT_CORRECT);
+    assert_int_equal(judgements_find(j, 0xA)->verdict, VERDICT_CORRECT);
     assert_null(judgements_find(j, 0xB));
     assert_null(judgements_find(j, 0xC));
     assert_null(judgements_find(j, 0xD));
@@ -186,7 +166,7 @@ static void damage_is_passed_over(void **state)
 
 static void many_are_found(void **state)
 {
-    struct judge_result r = scored(VERDICT_CORRECT, "", "");
+    struct score r = scored(VERDICT_CORRECT, "", "");
     struct judgements *j;
     char dir[64], text[16];
 
@@ -195,13 +175,13 @@ static void many_are_found(void **state)
     j = open_at(dir);
     for (uint64_t i = 0; i < 3000;
          i++) { /* the same low bits, so that they get in each other's way */
-        snprintf(r.score.extracted, sizeof(r.score.extracted), "%d", (int)i);
+        snprintf(r.extracted, sizeof(r.extracted), "%d", (int)i);
         keep(j, i << 20, &r);
     }
     for (int again = 0; again < 2; again++) {
         for (uint64_t i = 0; i < 3000; i++) {
             snprintf(text, sizeof(text), "%d", (int)i);
-            assert_string_equal(judgements_find(j, i << 20)->score.extracted, text);
+            assert_string_equal(judgements_find(j, i << 20)->extracted, text);
         }
         assert_null(judgements_find(j, 3000 << 20));
         judgements_close(j);
@@ -231,7 +211,7 @@ static void keys_differ(void **state)
 
 static void what_cannot_be_written_is_said(void **state)
 {
-    struct judge_result r = scored(VERDICT_CORRECT, "TRUE", "");
+    struct score r = scored(VERDICT_CORRECT, "TRUE", "");
     struct judgements *j;
     struct err err = {0};
     char dir[64];
@@ -262,7 +242,7 @@ static void what_cannot_be_written_is_said(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(verdicts_outlive_the_process),
     cmocka_unit_test(a_line_says_it_all),
-    cmocka_unit_test(failures_are_counted),
+    cmocka_unit_test(the_last_verdict_counts),
     cmocka_unit_test(damage_is_passed_over),
     cmocka_unit_test(many_are_found),
     cmocka_unit_test(keys_differ),
