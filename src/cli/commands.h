@@ -15,6 +15,7 @@ enum {
     EXIT_INTERRUPTED = 130 /* everything is saved */
 };
 
+extern const struct command cmd_analyze;
 extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
 extern const struct command cmd_export;
