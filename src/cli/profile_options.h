@@ -157,4 +157,7 @@ int profile_options_check(const struct profile_options *o);
 int profile_once(const struct profile_options *o, struct interrupt *interrupt,
                  struct profile_outcome *ret);
 
+/* A pause between two runs; an interrupt ends it. */
+void profile_cool_down(int64_t ns, struct interrupt *i);
+
 #endif

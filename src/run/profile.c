@@ -251,11 +251,11 @@ static void seen_before(void *arg, int64_t index, double end_s)
 static char *run_path(const struct session *s)
 {
     AUTO_FREE char *name = run_name(s->hardware, s->model, s->dataset->title);
+    AUTO_FREE char *repetition =
+        s->options->repetition > 1 ? xasprintf("_r%lld", (long long)s->options->repetition) : NULL;
 
-    if (s->options->repetition > 1)
-        return xasprintf("%s/%s_r%lld", s->options->output_dir, name,
-                         (long long)s->options->repetition);
-    return xasprintf("%s/%s", s->options->output_dir, name);
+    return xasprintf("%s/%s%s%s", s->options->output_dir, name,
+                     s->options->suffix ? s->options->suffix : "", repetition ? repetition : "");
 }
 
 /* summary.json of the part before, whose totals go on. */
