@@ -24,11 +24,20 @@
 /* Offsets have one more entry than there are values. */
 static const char zeros[8 * (ARROW_SLEEP_ROWS + 1)];
 
+/* Columns from one to before another. */
+struct stretch {
+    size_t from, to;
+};
+
 struct arrow_builder {
     struct arrow_column *columns;
     size_t n_columns;
     struct arrow_column **wide; /* those that have an extent */
     size_t n_wide;
+    struct arrow_column **listed; /* those below lists */
+    size_t n_listed;
+    struct stretch *stretches; /* the others: they want as many values as there are rows */
+    size_t n_stretches;
     size_t rows;
     size_t row_end; /* what the top-level columns want: rows; one more while a row is checked */
 };
@@ -90,9 +99,25 @@ static void add_columns(struct arrow_builder *b, const struct arrow_field *f, co
         arrow_column_grow(c);
     if (is_list || f->type == ARROW_UTF8)
         b->wide[b->n_wide++] = c;
+    if (listed)
+        b->listed[b->n_listed++] = c;
     for (size_t i = 0; i < f->n_children; i++)
         add_columns(b, &f->children[i], is_list ? &c->extent : &c->len, listed || is_list);
     c->span = (size_t)(&b->columns[b->n_columns] - c);
+}
+
+static void find_stretches(struct arrow_builder *b)
+{
+    size_t from = 0;
+
+    b->stretches = xcalloc(b->n_listed + 1, sizeof(*b->stretches));
+    for (size_t k = 0; k <= b->n_listed; k++) {
+        size_t to = k < b->n_listed ? (size_t)(b->listed[k] - b->columns) : b->n_columns;
+
+        if (to > from)
+            b->stretches[b->n_stretches++] = (struct stretch){from, to};
+        from = to + 1;
+    }
 }
 
 int arrow_builder_new(const struct arrow_schema *schema, struct arrow_builder **ret,
@@ -107,8 +132,10 @@ int arrow_builder_new(const struct arrow_schema *schema, struct arrow_builder **
     b = xcalloc(1, sizeof(*b));
     b->columns = xcalloc_aligned(_Alignof(struct arrow_column), n, sizeof(*b->columns));
     b->wide = xcalloc(n, sizeof(*b->wide));
+    b->listed = xcalloc(n, sizeof(*b->listed));
     for (size_t i = 0; i < schema->root.n_children; i++)
         add_columns(b, &schema->root.children[i], &b->row_end, false);
+    find_stretches(b);
     *ret = b;
     return 0;
 }
@@ -125,6 +152,8 @@ void arrow_builder_free(struct arrow_builder *b)
     }
     free(b->columns);
     free(b->wide);
+    free(b->listed);
+    free(b->stretches);
     free(b);
 }
 
@@ -174,6 +203,9 @@ static void resize(struct arrow_column *c, size_t room)
 /* The nulls that were only counted; the bits of a bool are 0 already. */
 static void lay_nulls(struct arrow_column *c)
 {
+    c->null_count = c->len;
+    if (c->len == 0)
+        return;
     if (!c->validity)
         c->validity = xmalloc(c->cap / 8);
     memset(c->validity, 0, c->cap / 8);
@@ -193,7 +225,7 @@ void arrow_column_grow(struct arrow_column *c)
     if (room != c->room)
         resize(c, room);
     c->cap = room;
-    if (asleep && c->len > 0)
+    if (asleep)
         lay_nulls(c);
 }
 
@@ -219,6 +251,7 @@ static void lay_null(struct arrow_column *c)
         arrow_column_grow(c);
     if (!c->null_count)
         open_validity(c);
+    c->null_count++;
     if (c->type == ARROW_INT64 || c->type == ARROW_FLOAT64)
         c->i64[i] = 0;
     else if (c->type == ARROW_UTF8 || c->type == ARROW_LIST)
@@ -229,7 +262,6 @@ void arrow_put_null(struct arrow_column *c)
 {
     if (c->cap > 0)
         lay_null(c);
-    c->null_count++;
     c->len++;
     if (c->type == ARROW_STRUCT)
         for (struct arrow_column *k = arrow_column_child(c); k < c + c->span;
@@ -330,7 +362,7 @@ static size_t cut_bits(uint8_t *bits, size_t from, size_t to)
 static void cut_column(struct arrow_column *c, size_t len)
 {
     if (c->cap == 0) {
-        c->len = c->null_count = len;
+        c->len = len;
         return;
     }
     if (c->null_count)
@@ -376,8 +408,11 @@ int arrow_builder_end_row(struct arrow_builder *b, struct err *err)
     int r;
 
     b->row_end = b->rows + 1;
-    for (size_t i = 0; i < b->n_columns; i++)
-        unequal |= b->columns[i].len ^ *b->columns[i].want;
+    for (size_t k = 0; k < b->n_stretches; k++)
+        for (size_t i = b->stretches[k].from; i < b->stretches[k].to; i++)
+            unequal |= b->columns[i].len ^ (b->rows + 1);
+    for (size_t i = 0; i < b->n_listed; i++)
+        unequal |= b->listed[i]->len ^ *b->listed[i]->want;
     for (size_t i = 0; i < b->n_wide; i++)
         extents |= b->wide[i]->extent;
     if (!unequal && extents <= EXTENT_MAX) {
@@ -429,7 +464,7 @@ size_t arrow_column_spans(const struct arrow_column *c, struct arrow_buffer span
 
     if (c->type == ARROW_NULL)
         return 0;
-    spans[n++] = (struct arrow_buffer){c->validity, c->null_count ? (c->len + 7) / 8 : 0};
+    spans[n++] = (struct arrow_buffer){c->validity, arrow_column_nulls(c) ? (c->len + 7) / 8 : 0};
     switch (c->type) {
     case ARROW_BOOL:
         spans[n++] = (struct arrow_buffer){c->bits, (c->len + 7) / 8};

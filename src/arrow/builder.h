@@ -43,7 +43,7 @@ struct arrow_builder;
 struct arrow_column {
     _Alignas(64) size_t len; /* values, nulls included */
     size_t cap;              /* values that fit; a multiple of 8; 0: asleep */
-    size_t null_count;       /* 0: `validity` means nothing yet */
+    size_t null_count;       /* when awake; 0: `validity` means nothing yet */
     uint8_t *validity;       /* bit i: value i is there; the bits from len on are 0 */
     union {
         int64_t *i64;
@@ -146,22 +146,13 @@ static inline void arrow_put_bool(struct arrow_column *c, bool value)
     c->bits[i / 8] = (uint8_t)(c->bits[i / 8] | (unsigned)value << i % 8);
 }
 
-/* A null in a column of numbers: most of a record is. */
-static inline void arrow_put_null_number(struct arrow_column *c)
+/* A null in a column without children: most of a record is, and most of those columns sleep. */
+static inline void arrow_put_null_leaf(struct arrow_column *c)
 {
-    assert(c->type == ARROW_INT64 || c->type == ARROW_FLOAT64);
-    if (__builtin_expect(c->cap == 0, 1)) {
-        c->len++;
-        c->null_count++;
-        return;
-    }
-    if (__builtin_expect(c->null_count == 0 || c->len == c->cap, 0)) {
+    if (__builtin_expect(c->cap > 0, 0))
         arrow_put_null(c);
-        return;
-    }
-    arrow_column_foresee(c);
-    c->i64[c->len++] = 0;
-    c->null_count++;
+    else
+        c->len++;
 }
 
 /* A struct that is there; each child then gets one value. */
@@ -186,7 +177,13 @@ static inline struct arrow_column *arrow_column_sibling(struct arrow_column *c)
     return c + c->span;
 }
 
-/* Whether value i of a column is null. */
+/* How many of a column's values are null. */
+static inline size_t arrow_column_nulls(const struct arrow_column *c)
+{
+    return c->cap == 0 ? c->len : c->null_count;
+}
+
+/* Whether value i of a column is. */
 static inline bool arrow_column_is_null(const struct arrow_column *c, size_t i)
 {
     return c->cap == 0 || (c->null_count && !(c->validity[i / 8] >> i % 8 & 1));

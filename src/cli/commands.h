@@ -16,6 +16,7 @@ enum {
 };
 
 extern const struct command cmd_analyze;
+extern const struct command cmd_compare;
 extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
 extern const struct command cmd_export;

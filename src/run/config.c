@@ -161,7 +161,7 @@ static void add_shown(struct buf *out, const char *word)
     add_word(out, buf_str(&shown));
 }
 
-char *config_command_line(const char *command, int argc, char *const *argv)
+char *config_command_line(const char *command, int argc, const char *const *argv)
 {
     struct buf line = BUF_INIT(BUF_MAX_OWN);
 
