@@ -2,7 +2,6 @@
  * ipw analyze: what the records of a run mean.
  */
 #include "analysis/analysis.h"
-#include "analysis/judging.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -109,33 +108,17 @@ static void print_json(const struct json *doc, const struct analysis_result *res
     puts(buf_str(&out));
 }
 
-static void show_status(void *arg, const char *words)
-{
-    (void)arg;
-    log_info("%s", words);
-}
-
 /* With a judge the first Ctrl-C ends the judging; what was judged is saved. */
-static int analyze_judged(const struct analyze_args *a, const struct judge_config *judge,
-                          const char *dir, struct analysis_options *o,
-                          struct analysis_result *result, bool *interrupted, struct err *err)
+static int analyze_judged(const struct judge_config *judge, const char *dir,
+                          struct analysis_options *o, struct analysis_result *ret,
+                          bool *ret_interrupted, struct err *err)
 {
-    AUTO_PTR(judging) struct judging *judging = NULL;
     struct interrupt interrupt;
     int r;
 
     interrupt_begin(&interrupt);
-    r = judging_open(&(struct judging_options){.judge = *judge,
-                                               .dir = dir,
-                                               .again = a->rescore,
-                                               .wake_fd = interrupt.fd,
-                                               .status = show_status},
-                     &judging, err);
-    if (r == 0) {
-        o->judge = judging_judge(judging);
-        r = analysis_run(a->analysis, dir, o, result, err);
-    }
-    *interrupted = interrupt_seen(&interrupt);
+    r = judge_accuracy(judge, dir, o, interrupt.fd, ret, err);
+    *ret_interrupted = interrupt_seen(&interrupt);
     interrupt_end(&interrupt);
     return r;
 }
@@ -157,7 +140,7 @@ static int analyze_run(const void *args, const struct operands *operands)
         return EXIT_USAGE;
     }
     if (r > 0 && strcmp(a->analysis, "accuracy") == 0)
-        r = analyze_judged(a, &judge, dir, &o, &result, &interrupted, &err);
+        r = analyze_judged(&judge, dir, &o, &result, &interrupted, &err);
     else
         r = analysis_run(a->analysis, dir, &o, &result, &err);
     if (r == 0)

@@ -9,11 +9,13 @@
  *     ...
  *     struct judge_config config;
  *     r = judge_args_config(&a->judge, &config, &err);     1 = there is a judge, 0 = none was named
- *     config.on_result = ...;
+ *     if (r > 0)
+ *         r = judge_accuracy(&config, dir, &analysis_options, -1, &result, &err);
  */
 #ifndef IPW_CLI_JUDGE_OPTIONS_H
 #define IPW_CLI_JUDGE_OPTIONS_H
 
+#include "analysis/analysis.h"
 #include "analysis/judge.h"
 #include "cli/options.h"
 
@@ -46,5 +48,10 @@ struct judge_args {
 /* What was given, as a configuration without on_result; it lends from `a`. 1 when there is a judge,
  * 0 when none was named, -EINVAL when there is one but for its model. */
 int judge_args_config(const struct judge_args *a, struct judge_config *ret, struct err *err);
+
+/* analysis_run("accuracy", ...) with this judge, who tells its progress on stderr. wake_fd: see
+ * judging.h. o->judge is set for the time of the call. */
+int judge_accuracy(const struct judge_config *judge, const char *dir, struct analysis_options *o,
+                   int wake_fd, struct analysis_result *ret, struct err *err);
 
 #endif
