@@ -88,6 +88,11 @@ void chart_want_height(struct chart *c, double height_px)
         c->height = fmin(fmax(height_px, 160), 8000);
 }
 
+void chart_keep_height(struct chart *c)
+{
+    c->height_chosen = true;
+}
+
 void chart_title(struct chart *c, const char *title, const char *subtitle)
 {
     free(c->title);
@@ -173,8 +178,7 @@ static struct item *add_item(struct chart *c, enum mark_kind kind, int series)
     look->has_point |= kind == MARK_POINT;
     look->has_area |= kind == MARK_BAND || kind == MARK_BAR || kind == MARK_SPAN;
     GROW(c->items, c->n_items, c->cap_items);
-    c->items[c->n_items] =
-        (struct item){.kind = kind, .series = series, .panel = c->n_panels - 1};
+    c->items[c->n_items] = (struct item){.kind = kind, .series = series, .panel = c->n_panels - 1};
     return &c->items[c->n_items++];
 }
 

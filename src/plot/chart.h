@@ -3,9 +3,8 @@
  *
  *     chart_title(c, "Latency", subtitle);
  *     chart_axis(c, CHART_X, &(struct axis){.label = "latency", .unit = "s", .si = true});
- *     chart_axis(c, CHART_Y, &(struct axis){.label = "queries", .percent = true, .lo = 0, .hi = 1});
- *     s = chart_series(c, "total");
- *     chart_line(c, s, x, y, n);
+ *     chart_axis(c, CHART_Y, &(struct axis){.label = "queries", .percent = true, .lo = 0, .hi =
+ * 1}); s = chart_series(c, "total"); chart_line(c, s, x, y, n);
  *
  * A figure says what is where in its own units; ranges, ticks, prefixes, margins, legend and
  * colours are the chart's business. Nothing is drawn before chart_render, so that the order of the
@@ -52,8 +51,9 @@ struct chart *chart_new(double width_px, double height_px, bool dark);
 void chart_free(struct chart *c);
 DEFINE_AUTO_PTR(chart, chart_free);
 
-/* A figure may ask for another height than the usual; ignored when the person chose one. */
+/* A figure may ask for another height than the usual; ignored after chart_keep_height. */
 void chart_want_height(struct chart *c, double height_px);
+void chart_keep_height(struct chart *c);
 void chart_title(struct chart *c, const char *title, const char *subtitle);
 /* The energy in the figure is modelled, not measured: said on the figure, not to be overlooked. */
 void chart_estimated(struct chart *c);
@@ -97,8 +97,8 @@ struct chart_mark {
     int series;
     int panel;
     bool starts;
-    double x, y, x2, y2;         /* data */
-    double px, py, px2, py2;     /* paper */
+    double x, y, x2, y2;     /* data */
+    double px, py, px2, py2; /* paper */
 };
 
 /* One text with its box on the paper. */

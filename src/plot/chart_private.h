@@ -116,7 +116,6 @@ void marks_draw(struct chart *c);
 
 /* svg: makes cairo's document the same each time and safe to put beside others in one page.
  * Appends it to ret. */
-int svg_finish(const char *document, size_t n, const char *title, struct buf *ret,
-               struct err *err);
+int svg_finish(const char *document, size_t n, const char *title, struct buf *ret, struct err *err);
 
 #endif

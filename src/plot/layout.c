@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAD     16.0
-#define KEY_PX  22.0 /* the sample of a series in the legend */
+#define PAD           16.0
+#define KEY_PX        22.0 /* the sample of a series in the legend */
 #define AXIS_TEXT_MAX 64
 
 static void head(struct chart *c)
@@ -359,7 +359,7 @@ static void draw_y_axis(struct chart *c, const struct panel *p)
     }
 }
 
-static void place_panel(struct chart *c, struct panel *p, double top, double bottom, bool last)
+static void place_panel(struct panel *p, double top, double bottom, bool last)
 {
     struct panel_axis *x = &p->axes[CHART_X], *y = &p->axes[CHART_Y];
 
@@ -393,7 +393,7 @@ void layout_frame(struct chart *c)
     notes(c);
     each = (c->bottom - c->y) / c->n_panels;
     for (int i = 0; i < c->n_panels; i++)
-        place_panel(c, &c->panels[i], c->y + each * i, c->y + each * (i + 1), i + 1 == c->n_panels);
+        place_panel(&c->panels[i], c->y + each * i, c->y + each * (i + 1), i + 1 == c->n_panels);
     side_widths(c, &left, &right);
     for (int i = 0; i < c->n_panels; i++) {
         struct panel *p = &c->panels[i];

@@ -26,7 +26,11 @@ static struct at at_item(struct chart *c, const struct item *item)
 {
     const struct panel *p = &c->panels[item->panel];
 
-    return (struct at){c, item, &p->axes[CHART_X], &p->axes[CHART_Y], p,
+    return (struct at){c,
+                       item,
+                       &p->axes[CHART_X],
+                       &p->axes[CHART_Y],
+                       p,
                        theme_colour(c, &c->series[item->series])};
 }
 
@@ -271,8 +275,7 @@ static void draw_spans(struct chart *c, size_t *i)
     double from = at.item->from, to = at.item->to;
 
     while (*i + 1 < c->n_items && c->items[*i + 1].kind == MARK_SPAN &&
-           c->items[*i + 1].panel == at.item->panel &&
-           c->items[*i + 1].series == at.item->series &&
+           c->items[*i + 1].panel == at.item->panel && c->items[*i + 1].series == at.item->series &&
            axis_px(at.x, c->items[*i + 1].from) <= axis_px(at.x, to) + 0.75 &&
            c->items[*i + 1].from >= from) {
         ++*i;
@@ -399,7 +402,7 @@ static void draw_kind(struct chart *c, enum mark_kind kind)
 
 void marks_draw(struct chart *c)
 {
-    static const enum mark_kind order[] = {MARK_SPAN, MARK_BAND, MARK_BAR,    MARK_RULE,
+    static const enum mark_kind order[] = {MARK_SPAN,  MARK_BAND,   MARK_BAR,    MARK_RULE,
                                            MARK_POINT, MARK_VERTEX, MARK_WHISKER};
 
     for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)

@@ -55,13 +55,11 @@ static void round_step(double least, int *ret_base, int *ret_power)
             }
 }
 
-void ticks_linear(double lo, double hi, int about, struct ticks *ret)
+static void fill_linear(double lo, double hi, int about, struct ticks *ret)
 {
     double first, last;
     int base, power;
 
-    widen(&lo, &hi);
-    about = about < 2 ? 2 : about > TICKS_MAX - 2 ? TICKS_MAX - 2 : about;
     round_step((hi - lo) / about, &base, &power);
     memset(ret, 0, sizeof(*ret));
     ret->lo = lo;
@@ -72,6 +70,16 @@ void ticks_linear(double lo, double hi, int about, struct ticks *ret)
     last = floor(hi / ret->step + 1e-9);
     for (double k = first; k <= last && ret->n < TICKS_MAX; k++)
         ret->at[ret->n++] = k == 0 ? 0 : scaled(k * base, power);
+}
+
+void ticks_linear(double lo, double hi, int about, struct ticks *ret)
+{
+    widen(&lo, &hi);
+    about = about < 2 ? 2 : about > TICKS_MAX - 2 ? TICKS_MAX - 2 : about;
+    /* a step that is close to the range's size may leave a single multiple inside */
+    do
+        fill_linear(lo, hi, about++, ret);
+    while (ret->n < 2 && about < TICKS_MAX);
 }
 
 static void add_log(struct ticks *t, double value)

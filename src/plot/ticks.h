@@ -22,7 +22,7 @@ struct ticks {
     double step; /* between neighbours; 0 on a log axis */
 };
 
-/* At most about + 1 (at least 2) multiples of 1, 2 or 5 times a power of ten in [lo, hi]. */
+/* About so many, at least two, multiples of 1, 2 or 5 times a power of ten in [lo, hi]. */
 void ticks_linear(double lo, double hi, int about, struct ticks *ret);
 /* lo must be positive. Whole decades; where fewer than two fit, their 2nd and 5th parts too; where
  * even these are fewer than two, round numbers as on a linear axis (step is then not 0). */

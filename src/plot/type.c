@@ -90,8 +90,7 @@ char *type_fit(struct chart *c, const char *text, enum type_size size, double wi
         return xstrdup(text);
     while (fits + 1 < too_long) {
         size_t middle = fits + (too_long - fits) / 2;
-        AUTO_FREE char *cut =
-            xasprintf("%.*s" ELLIPSIS, (int)cut_before(text, middle), text);
+        AUTO_FREE char *cut = xasprintf("%.*s" ELLIPSIS, (int)cut_before(text, middle), text);
 
         if (type_width(c, cut, size) <= width)
             fits = middle;
