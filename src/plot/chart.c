@@ -1,6 +1,6 @@
 /*
- * What a figure asks for is only written down here, with the range it gives each axis; layout.c
- * and marks.c turn it into ink when everything is known.
+ * What a figure asks for is only written down here; range.c, layout.c and marks.c turn it into ink
+ * when everything is known.
  */
 #include "plot/chart_private.h"
 
@@ -22,9 +22,6 @@ struct chart *chart_new(double width_px, double height_px, bool dark)
     c->height = fmin(fmax(height_px, 160), 8000);
     c->dark = dark;
     c->n_panels = 1;
-    for (int p = 0; p < CHART_PANELS_MAX; p++)
-        for (int d = 0; d < 2; d++)
-            c->panels[p].axes[d].lo = c->panels[p].axes[d].hi = NAN;
     return c;
 }
 
@@ -182,23 +179,6 @@ static struct item *add_item(struct chart *c, enum mark_kind kind, int series)
     return &c->items[c->n_items++];
 }
 
-/* The axis must reach this value. */
-static void reach(struct chart *c, enum chart_dim dim, double value)
-{
-    struct panel_axis *a = &c->panels[c->n_panels - 1].axes[dim];
-
-    if (!isfinite(value) || (a->asked.log && value <= 0))
-        return;
-    a->lo = fmin(a->lo, value); /* fmin of a NAN and a number is the number */
-    a->hi = fmax(a->hi, value);
-}
-
-static void reach_all(struct chart *c, enum chart_dim dim, const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        reach(c, dim, values[i]);
-}
-
 void chart_points(struct chart *c, int series, const double *x, const double *y, size_t n)
 {
     struct item *item;
@@ -209,8 +189,6 @@ void chart_points(struct chart *c, int series, const double *x, const double *y,
     item->n = n;
     item->x = xmemdup(x, n * sizeof(*x));
     item->y = xmemdup(y, n * sizeof(*y));
-    reach_all(c, CHART_X, x, n);
-    reach_all(c, CHART_Y, y, n);
 }
 
 void chart_line(struct chart *c, int series, const double *x, const double *y, size_t n)
@@ -223,8 +201,6 @@ void chart_line(struct chart *c, int series, const double *x, const double *y, s
     item->n = n;
     item->x = xmemdup(x, n * sizeof(*x));
     item->y = xmemdup(y, n * sizeof(*y));
-    reach_all(c, CHART_X, x, n);
-    reach_all(c, CHART_Y, y, n);
 }
 
 void chart_band(struct chart *c, int series, const double *x, const double *lo, const double *hi,
@@ -249,10 +225,6 @@ void chart_bar(struct chart *c, int series, double x0, double x1, double y0, dou
     item->x1 = x1;
     item->at = y0;
     item->to = y1;
-    reach(c, CHART_X, x0);
-    reach(c, CHART_X, x1);
-    reach(c, CHART_Y, y0);
-    reach(c, CHART_Y, y1);
 }
 
 void chart_whisker(struct chart *c, int series, enum chart_dim dim, double at, double lo, double hi)
@@ -263,9 +235,6 @@ void chart_whisker(struct chart *c, int series, enum chart_dim dim, double at, d
     item->at = at;
     item->from = lo;
     item->to = hi;
-    reach(c, dim, lo);
-    reach(c, dim, hi);
-    reach(c, dim == CHART_X ? CHART_Y : CHART_X, at);
 }
 
 void chart_rule(struct chart *c, int series, enum chart_dim dim, double at)
@@ -274,7 +243,6 @@ void chart_rule(struct chart *c, int series, enum chart_dim dim, double at)
 
     item->dim = dim;
     item->at = at;
-    reach(c, dim, at);
 }
 
 void chart_span(struct chart *c, int series, double x0, double x1)
@@ -283,8 +251,6 @@ void chart_span(struct chart *c, int series, double x0, double x1)
 
     item->from = x0;
     item->to = x1;
-    reach(c, CHART_X, x0);
-    reach(c, CHART_X, x1);
 }
 
 void chart_label(struct chart *c, int series, double x, double y, const char *text)

@@ -268,23 +268,34 @@ static void draw_rule(const struct at *at)
                              .py2 = flat ? px : p->bottom};
 }
 
-/* Consecutive spans that begin in the column where the one before ended are one box. */
+/* Spans narrower than this cannot be told apart. */
+#define SPAN_PX 3.0
+
+static double span_width(const struct at *at, const struct item *item)
+{
+    return axis_px(at->x, item->to) - axis_px(at->x, item->from);
+}
+
+/* One span, or all the narrow ones in a row that leave no column free between them. */
 static void draw_spans(struct chart *c, size_t *i)
 {
     struct at at = at_item(c, &c->items[*i]);
-    double from = at.item->from, to = at.item->to;
+    double from = at.item->from, to = at.item->to, inset = 0.5;
 
-    while (*i + 1 < c->n_items && c->items[*i + 1].kind == MARK_SPAN &&
-           c->items[*i + 1].panel == at.item->panel && c->items[*i + 1].series == at.item->series &&
-           axis_px(at.x, c->items[*i + 1].from) <= axis_px(at.x, to) + 0.75 &&
-           c->items[*i + 1].from >= from) {
+    while (span_width(&at, &c->items[*i]) < SPAN_PX && *i + 1 < c->n_items &&
+           c->items[*i + 1].kind == MARK_SPAN && c->items[*i + 1].panel == at.item->panel &&
+           c->items[*i + 1].series == at.item->series &&
+           span_width(&at, &c->items[*i + 1]) < SPAN_PX && c->items[*i + 1].from >= from &&
+           axis_px(at.x, c->items[*i + 1].from) <= axis_px(at.x, to) + 0.75) {
         ++*i;
         to = fmax(to, c->items[*i].to);
+        inset = 0;
     }
     if (isnan(axis_px(at.x, from)) || isnan(axis_px(at.x, to)))
         return;
-    theme_set(c->cr, at.colour, 0.15);
-    fill_box(c->cr, axis_px(at.x, from), at.panel->top, axis_px(at.x, to), at.panel->bottom);
+    theme_set(c->cr, at.colour, 0.18);
+    fill_box(c->cr, axis_px(at.x, from) + inset, at.panel->top, axis_px(at.x, to) - inset,
+             at.panel->bottom);
     record_box(&at, from, at.y->ticks.lo, to, at.y->ticks.hi);
 }
 
