@@ -73,7 +73,6 @@ void chart_free(struct chart *c)
         free(c->items[i].x);
         free(c->items[i].y);
         free(c->items[i].y2);
-        free(c->items[i].text);
     }
     free(c->items);
     free(c);
@@ -173,7 +172,7 @@ static struct item *add_item(struct chart *c, enum mark_kind kind, int series)
 
     look->has_line |= kind == MARK_VERTEX || kind == MARK_RULE || kind == MARK_WHISKER;
     look->has_point |= kind == MARK_POINT;
-    look->has_area |= kind == MARK_BAND || kind == MARK_BAR || kind == MARK_SPAN;
+    look->has_area |= kind == MARK_BAND || kind == MARK_SPAN;
     GROW(c->items, c->n_items, c->cap_items);
     c->items[c->n_items] = (struct item){.kind = kind, .series = series, .panel = c->n_panels - 1};
     return &c->items[c->n_items++];
@@ -217,16 +216,6 @@ void chart_band(struct chart *c, int series, const double *x, const double *lo, 
     item->y2 = xmemdup(hi, n * sizeof(*hi));
 }
 
-void chart_bar(struct chart *c, int series, double x0, double x1, double y0, double y1)
-{
-    struct item *item = add_item(c, MARK_BAR, series);
-
-    item->from = x0;
-    item->x1 = x1;
-    item->at = y0;
-    item->to = y1;
-}
-
 void chart_whisker(struct chart *c, int series, enum chart_dim dim, double at, double lo, double hi)
 {
     struct item *item = add_item(c, MARK_WHISKER, series);
@@ -245,21 +234,13 @@ void chart_rule(struct chart *c, int series, enum chart_dim dim, double at)
     item->at = at;
 }
 
-void chart_span(struct chart *c, int series, double x0, double x1)
+void chart_span(struct chart *c, int series, double x0, double x1, double strength)
 {
     struct item *item = add_item(c, MARK_SPAN, series);
 
     item->from = x0;
     item->to = x1;
-}
-
-void chart_label(struct chart *c, int series, double x, double y, const char *text)
-{
-    struct item *item = add_item(c, MARK_POINT, series);
-
-    item->from = x;
-    item->at = y;
-    item->text = type_clean(text, 60);
+    item->at = strength;
 }
 
 size_t chart_marks(const struct chart *c, const struct chart_mark **ret)

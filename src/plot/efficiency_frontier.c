@@ -81,8 +81,24 @@ static void draw_run(struct chart *c, const struct overview *o)
         chart_whisker(c, bars, CHART_X, y, x - half, x + half);
 }
 
+/* The tens of percent that hold every interval. */
+static void accuracy_range(const struct overview *o, size_t n, double *ret_low, double *ret_high)
+{
+    *ret_low = 1;
+    *ret_high = 0;
+    for (size_t i = 0; i < n; i++) {
+        double low, high;
+
+        figure_wilson(o[i].correct, o[i].scored, &low, &high);
+        *ret_low = fmin(*ret_low, floor(low * 10) / 10);
+        *ret_high = fmax(*ret_high, ceil(high * 10) / 10);
+    }
+}
+
 static void draw_all(struct chart *c, const struct overview *o, size_t n)
 {
+    double low, high;
+
     chart_title(c, "Accuracy against Energy", "Up and to the left is better");
     chart_axis(c, CHART_X,
                &(struct axis){.label = "Mean energy per query",
@@ -90,7 +106,9 @@ static void draw_all(struct chart *c, const struct overview *o, size_t n)
                               .si = true,
                               .log = o[n - 1].mean_j > 8 * o[0].mean_j,
                               .from_zero = true});
-    chart_axis(c, CHART_Y, &(struct axis){.label = "Accuracy", .percent = true, .lo = 0, .hi = 1});
+    accuracy_range(o, n, &low, &high);
+    chart_axis(c, CHART_Y,
+               &(struct axis){.label = "Accuracy", .percent = true, .lo = low, .hi = high});
     draw_frontier(c, o, n);
     for (size_t i = 0; i < n; i++) {
         draw_run(c, &o[i]);

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Pieces of a trace that the paper can show side by side. */
+#define COLUMNS 2000
+
 struct span {
     double from_s, to_s;
 };
@@ -26,6 +29,9 @@ struct collected {
     size_t n_traces, cap_traces;
     struct span *spans;
     size_t n_spans, cap_spans;
+    size_t n_gaps; /* of the rail that has the most */
+    double lowest_w, highest_w;
+    double column_s; /* of a trace that was thinned; 0 = none was */
 };
 
 static void collected_release(struct collected *c)
@@ -70,11 +76,17 @@ static void add_record(void *arg, const struct record *r)
     c->spans[c->n_spans++] = (struct span){r->request.sent_s, r->request.end_s};
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
+/* A query begins (+1) or ends (-1). */
+struct edge {
+    double at_s;
+    int step;
+};
 
-    return (x->from_s > y->from_s) - (x->from_s < y->from_s);
+static int by_time(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+
+    return x->at_s != y->at_s ? (x->at_s > y->at_s) - (x->at_s < y->at_s) : x->step - y->step;
 }
 
 static bool same_device(const struct sampled_channel *a, const struct sampled_channel *b)
@@ -136,27 +148,73 @@ static void add_vertex(struct figure_values *x, struct figure_values *y, double 
     figure_values_add(y, w);
 }
 
-static void draw_trace(struct chart *c, int series, const struct trace *t)
+static bool gap_before(const struct trace *t, size_t i)
+{
+    return i && t->pieces[i].from_s > t->pieces[i - 1].to_s;
+}
+
+/* Every sample's power. */
+static void draw_exact(struct chart *c, int series, const struct trace *t)
 {
     __attribute__((cleanup(figure_values_release))) struct figure_values x = {0}, y = {0};
 
     for (size_t i = 0; i < t->n; i++) {
         const struct trace_piece *p = &t->pieces[i];
-        double middle = (p->from_s + p->to_s) / 2;
 
-        if (i && p->from_s > t->pieces[i - 1].to_s)
+        if (gap_before(t, i))
             add_vertex(&x, &y, p->from_s, NAN);
         add_vertex(&x, &y, p->from_s, p->from_w);
-        if (p->low_w < fmin(p->from_w, p->to_w))
-            add_vertex(&x, &y, middle, p->low_w);
-        if (p->high_w > fmax(p->from_w, p->to_w))
-            add_vertex(&x, &y, middle, p->high_w);
         add_vertex(&x, &y, p->to_s, p->to_w);
     }
     chart_line(c, series, x.v, y.v, x.n);
 }
 
-static bool draw_rail(struct chart *c, const struct collected *data, enum rail rail)
+/* More than the paper has columns: what the power was in each on average, at least and at most. */
+static void draw_thinned(struct chart *c, int series, const struct trace *t)
+{
+    AUTO_FREE double *x = xcalloc(3 * t->n, sizeof(*x)), *y = xcalloc(3 * t->n, sizeof(*y));
+    AUTO_FREE double *lo = xcalloc(3 * t->n, sizeof(*lo)), *hi = xcalloc(3 * t->n, sizeof(*hi));
+    size_t k = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const struct trace_piece *p = &t->pieces[i];
+
+        if (gap_before(t, i)) {
+            x[k] = p->from_s;
+            y[k] = lo[k] = hi[k] = NAN;
+            k++;
+        }
+        for (int end = 0; end < 2; end++, k++) {
+            x[k] = end ? p->to_s : p->from_s;
+            y[k] = p->mean_w;
+            lo[k] = p->low_w;
+            hi[k] = p->high_w;
+        }
+    }
+    chart_band(c, series, x, lo, hi, k);
+    chart_line(c, series, x, y, k);
+}
+
+static void draw_trace(struct chart *c, int series, struct trace *t, struct collected *data)
+{
+    size_t gaps = 0;
+
+    if (t->n > COLUMNS) {
+        trace_thin(t, COLUMNS);
+        data->column_s = t->shortest_s;
+        draw_thinned(c, series, t);
+    } else {
+        draw_exact(c, series, t);
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        gaps += gap_before(t, i);
+        data->lowest_w = fmin(data->lowest_w, t->pieces[i].low_w);
+        data->highest_w = fmax(data->highest_w, t->pieces[i].high_w);
+    }
+    data->n_gaps = gaps > data->n_gaps ? gaps : data->n_gaps;
+}
+
+static bool draw_rail(struct chart *c, struct collected *data, enum rail rail)
 {
     const struct json *idle_watts = json_path(run_summary(data->run), "totals", "idle_watts", NULL);
     double idle_w = json_real(json_get(idle_watts, rail_name(rail)), NAN);
@@ -173,22 +231,37 @@ static bool draw_rail(struct chart *c, const struct collected *data, enum rail r
                      isfinite(idle_w) ? ", idle " : "", isfinite(idle_w) ? idle : "",
                      isfinite(idle_w) ? " (dashed)" : "");
     series = chart_series(c, name);
-    draw_trace(c, series, &t);
-    if (isfinite(idle_w))
+    draw_trace(c, series, &t, data);
+    if (isfinite(idle_w)) {
+        data->highest_w = fmax(data->highest_w, idle_w);
         chart_rule(c, chart_series_like(c, series, NULL, CHART_DASHED), CHART_Y, idle_w);
+    }
     if (estimated)
         chart_estimated(c);
     return true;
 }
 
-static void draw_spans(struct chart *c, struct collected *data)
+/* Darker where more queries are in flight. */
+static void draw_spans(struct chart *c, const struct collected *data)
 {
-    int series = chart_series_grey(c, "Queries", CHART_SOLID);
+    AUTO_FREE struct edge *edges = xcalloc(2 * data->n_spans + 1, sizeof(*edges));
+    size_t n = 2 * data->n_spans;
+    int series = chart_series_grey(c, "Queries in flight", CHART_SOLID), depth = 0, most = 0;
 
-    if (data->n_spans)
-        qsort(data->spans, data->n_spans, sizeof(*data->spans), by_start);
-    for (size_t i = 0; i < data->n_spans; i++)
-        chart_span(c, series, data->spans[i].from_s, data->spans[i].to_s);
+    for (size_t i = 0; i < data->n_spans; i++) {
+        edges[2 * i] = (struct edge){data->spans[i].from_s, 1};
+        edges[2 * i + 1] = (struct edge){data->spans[i].to_s, -1};
+    }
+    qsort(edges, n, sizeof(*edges), by_time);
+    for (size_t i = 0; i < n; i++) {
+        depth += edges[i].step;
+        most = depth > most ? depth : most;
+    }
+    for (size_t i = 0; i + 1 < n; i++) {
+        depth += edges[i].step;
+        if (depth > 0 && edges[i + 1].at_s > edges[i].at_s)
+            chart_span(c, series, edges[i].at_s, edges[i + 1].at_s, (double)depth / most);
+    }
 }
 
 static int draw(struct chart *c, struct run *const *runs, size_t n_runs, struct err *err)
@@ -217,8 +290,18 @@ static int draw(struct chart *c, struct run *const *runs, size_t n_runs, struct 
     figure_head(c, "Power over Time", runs[0]);
     chart_axis(c, CHART_X, &(struct axis){.label = "Time since the run began", .unit = "s"});
     chart_axis(c, CHART_Y,
-               &(struct axis){.label = "Power", .unit = "W", .si = true, .from_zero = true});
+               &(struct axis){.label = "Power",
+                              .unit = "W",
+                              .si = true,
+                              .lo = data.lowest_w,
+                              .hi = data.highest_w * 1.04});
     draw_spans(c, &data);
+    if (data.column_s > 0)
+        chart_note(c, "Line: mean over %.3g s; band: lowest and highest power in it",
+                   data.column_s);
+    if (data.n_gaps)
+        chart_note(c, "%zu gap%s in the line: nothing was sampled there", data.n_gaps,
+                   data.n_gaps == 1 ? "" : "s");
     return 0;
 }
 

@@ -31,12 +31,6 @@ static void reach_item(struct panel *p, const struct item *item)
         reach_all(x, item->x, item->n);
         reach_all(y, item->y, item->n);
         break;
-    case MARK_BAR:
-        reach(x, item->from);
-        reach(x, item->x1);
-        reach(y, item->at);
-        reach(y, item->to);
-        break;
     case MARK_WHISKER:
         reach(along, item->from);
         reach(along, item->to);

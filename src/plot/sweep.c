@@ -65,7 +65,24 @@ static int by_model_and_load(const void *a, const void *b)
     return order ? order : (x->load > y->load) - (x->load < y->load);
 }
 
-static void draw_panel(struct chart *c, const struct step *steps, size_t n, const int *series,
+static double figure_of(const struct step *s, bool energy)
+{
+    return energy ? s->o->j_per_token : s->o->p95_s;
+}
+
+static bool range_of(const struct step *steps, size_t n, bool energy, double *ret_lo,
+                     double *ret_hi)
+{
+    *ret_lo = INFINITY;
+    *ret_hi = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        *ret_lo = fmin(*ret_lo, figure_of(&steps[i], energy)); /* passes over a NAN */
+        *ret_hi = fmax(*ret_hi, figure_of(&steps[i], energy));
+    }
+    return *ret_lo <= *ret_hi;
+}
+
+static void draw_lines(struct chart *c, const struct step *steps, size_t n, const int *series,
                        bool energy)
 {
     AUTO_FREE double *x = xcalloc(n, sizeof(*x));
@@ -76,7 +93,7 @@ static void draw_panel(struct chart *c, const struct step *steps, size_t n, cons
 
         for (; i < n && strcmp(steps[i].o->model, steps[first].o->model) == 0; i++) {
             x[k] = steps[i].load;
-            y[k] = energy ? steps[i].o->j_per_token : steps[i].o->p95_s;
+            y[k] = figure_of(&steps[i], energy);
             k += isfinite(y[k]);
         }
         chart_line(c, series[first], x, y, k);
@@ -84,33 +101,30 @@ static void draw_panel(struct chart *c, const struct step *steps, size_t n, cons
     }
 }
 
-static bool has_energy(const struct step *steps, size_t n)
+/* False when no run has the figure. */
+static bool draw_panel(struct chart *c, const struct axis *load, const struct step *steps, size_t n,
+                       const int *series, bool energy)
 {
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(steps[i].o->j_per_token))
-            return true;
-    return false;
-}
+    double lo, hi;
 
-static bool has_latency(const struct step *steps, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(steps[i].o->p95_s))
-            return true;
-    return false;
-}
-
-static void draw_axes(struct chart *c, const struct axis *load, const char *label, const char *unit)
-{
+    if (!range_of(steps, n, energy, &lo, &hi))
+        return false;
     chart_axis(c, CHART_X, load);
-    chart_axis(c, CHART_Y,
-               &(struct axis){.label = label, .unit = unit, .si = true, .from_zero = true});
+    chart_axis(
+        c, CHART_Y,
+        &(struct axis){.label = energy ? "Energy per output token" : "Latency, 95th percentile",
+                       .unit = energy ? "J" : "s",
+                       .si = true,
+                       .from_zero = true,
+                       .log = figure_wants_log(lo, hi)});
+    draw_lines(c, steps, n, series, energy);
+    return true;
 }
 
-static void draw_steps(struct chart *c, struct step *steps, size_t n, const struct axis *load)
+static void draw_steps(struct chart *c, const struct step *steps, size_t n, const struct axis *load)
 {
     AUTO_FREE int *series = xcalloc(n, sizeof(*series));
-    bool energy = has_energy(steps, n);
+    double lo, hi;
 
     for (size_t i = 0; i < n; i++) {
         series[i] = i && strcmp(steps[i].o->model, steps[i - 1].o->model) == 0
@@ -120,18 +134,11 @@ static void draw_steps(struct chart *c, struct step *steps, size_t n, const stru
             chart_estimated(c);
     }
     chart_title(c, "Energy and Latency against Load", NULL);
-    if (energy) {
-        draw_axes(c, load, "Energy per output token", "J");
-        draw_panel(c, steps, n, series, true);
-    }
-    if (!has_latency(steps, n))
-        return;
-    if (energy) {
+    if (draw_panel(c, load, steps, n, series, true) && range_of(steps, n, false, &lo, &hi)) {
         chart_want_height(c, 640);
         chart_panel(c);
     }
-    draw_axes(c, load, "Latency, 95th percentile", "s");
-    draw_panel(c, steps, n, series, false);
+    draw_panel(c, load, steps, n, series, false);
 }
 
 static int draw_overviews(struct chart *c, struct run *const *runs, size_t n_runs,

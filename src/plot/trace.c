@@ -49,30 +49,41 @@ static void learn_usual(struct trace *t)
 
 static struct trace_piece joined(const struct trace_piece *a, const struct trace_piece *b)
 {
-    return (struct trace_piece){a->from_s,
-                                b->to_s,
-                                a->from_w,
-                                b->to_w,
-                                fmin(a->low_w, b->low_w),
-                                fmax(a->high_w, b->high_w)};
+    double a_s = a->to_s - a->from_s, b_s = b->to_s - b->from_s;
+
+    return (struct trace_piece){
+        .from_s = a->from_s,
+        .to_s = b->to_s,
+        .from_w = a->from_w,
+        .to_w = b->to_w,
+        .low_w = fmin(a->low_w, b->low_w),
+        .mean_w = (a->mean_w * a_s + b->mean_w * b_s) / (a_s + b_s),
+        .high_w = fmax(a->high_w, b->high_w),
+    };
 }
 
-/* Two neighbours become one, unless there is a gap between them. */
-static void halve(struct trace *t)
+/* The piece belongs to the one before it: nothing lies between, and both together are still short
+ * enough. */
+static bool joins(const struct trace *t, const struct trace_piece *before,
+                  const struct trace_piece *p)
 {
-    size_t kept = 0;
+    return before->to_s == p->from_s && p->to_s - before->from_s <= t->shortest_s;
+}
 
-    for (size_t i = 0; i < t->n; i++) {
-        struct trace_piece p = t->pieces[i];
+void trace_thin(struct trace *t, size_t n)
+{
+    size_t kept = 1;
 
-        if (i + 1 < t->n && t->pieces[i + 1].from_s == p.to_s) {
-            p = joined(&p, &t->pieces[i + 1]);
-            i++;
-        }
-        t->pieces[kept++] = p;
-    }
-    /* nothing but gaps: then some of it is not shown */
-    t->n = kept < TRACE_PIECES_MAX ? kept : TRACE_PIECES_MAX / 2;
+    if (t->n <= n || t->n < 2)
+        return;
+    t->shortest_s =
+        fmax(2 * t->shortest_s, 2 * (t->pieces[t->n - 1].to_s - t->pieces[0].from_s) / (double)n);
+    for (size_t i = 1; i < t->n; i++)
+        if (joins(t, &t->pieces[kept - 1], &t->pieces[i]))
+            t->pieces[kept - 1] = joined(&t->pieces[kept - 1], &t->pieces[i]);
+        else
+            t->pieces[kept++] = t->pieces[i];
+    t->n = kept;
 }
 
 static void add_piece(struct trace *t, struct trace_piece p)
@@ -81,8 +92,14 @@ static void add_piece(struct trace *t, struct trace_piece p)
         learn_usual(t);
     if (t->usual_s > 0 && is_gap(t, p.to_s - p.from_s))
         return;
+    if (t->n && joins(t, &t->pieces[t->n - 1], &p)) {
+        t->pieces[t->n - 1] = joined(&t->pieces[t->n - 1], &p);
+        return;
+    }
     if (t->n == TRACE_PIECES_MAX)
-        halve(t);
+        trace_thin(t, TRACE_PIECES_MAX / 2);
+    if (t->n == TRACE_PIECES_MAX)
+        return; /* so many gaps that nothing joins: the end is not shown */
     GROW(t->pieces, t->n, t->cap);
     t->pieces[t->n++] = p;
 }
@@ -90,7 +107,7 @@ static void add_piece(struct trace *t, struct trace_piece p)
 void trace_add(struct trace *t, double time_s, double value, bool is_break)
 {
     double dt = time_s - t->last_s, dv = value - t->last_value;
-    struct trace_piece p = {t->last_s, time_s, t->last_value, value, 0, 0};
+    struct trace_piece p = {t->last_s, time_s, t->last_value, value, 0, 0, 0};
 
     if (!isfinite(value) || !isfinite(time_s)) {
         t->started = false;
@@ -99,6 +116,7 @@ void trace_add(struct trace *t, double time_s, double value, bool is_break)
     if (t->is_counter)
         p.from_w = p.to_w = dv / dt;
     p.low_w = fmin(p.from_w, p.to_w);
+    p.mean_w = (p.from_w + p.to_w) / 2;
     p.high_w = fmax(p.from_w, p.to_w);
     if (t->started && !is_break && dt > 0 && isfinite(p.low_w) && isfinite(p.high_w) &&
         !(t->is_counter && dv < 0))
@@ -134,12 +152,15 @@ struct trace trace_sum(const struct trace *a, const struct trace *b)
 
         if (from < to) {
             GROW(sum.pieces, sum.n, sum.cap);
-            sum.pieces[sum.n++] = (struct trace_piece){from,
-                                                       to,
-                                                       power_at(p, from) + power_at(q, from),
-                                                       power_at(p, to) + power_at(q, to),
-                                                       p->low_w + q->low_w,
-                                                       p->high_w + q->high_w};
+            sum.pieces[sum.n++] = (struct trace_piece){
+                .from_s = from,
+                .to_s = to,
+                .from_w = power_at(p, from) + power_at(q, from),
+                .to_w = power_at(p, to) + power_at(q, to),
+                .low_w = p->low_w + q->low_w,
+                .mean_w = p->mean_w + q->mean_w,
+                .high_w = p->high_w + q->high_w,
+            };
         }
         if (p->to_s <= q->to_s)
             i++;
