@@ -22,6 +22,11 @@ struct chart *chart_new(double width_px, double height_px, bool dark)
     c->height = fmin(fmax(height_px, 160), 8000);
     c->dark = dark;
     c->n_panels = 1;
+    for (int p = 0; p < CHART_PANELS_MAX; p++)
+        for (int d = 0; d < 2; d++) {
+            c->panels[p].axes[d].label = xstrdup("");
+            c->panels[p].axes[d].unit = xstrdup("");
+        }
     return c;
 }
 

@@ -394,11 +394,8 @@ void layout_frame(struct chart *c)
     theme_set(c->cr, theme_of(c)->paper, 1);
     cairo_paint(c->cr);
     for (int i = 0; i < c->n_panels; i++)
-        for (int d = 0; d < 2; d++) {
-            if (!c->panels[i].axes[d].label)
-                chart_axis(c, (enum chart_dim)d, &(struct axis){0});
+        for (int d = 0; d < 2; d++)
             settle_range(&c->panels[i].axes[d]);
-        }
     head(c);
     badge(c);
     legend(c);
