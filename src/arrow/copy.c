@@ -67,15 +67,10 @@ void arrow_put_row(struct arrow_builder *b, const struct arrow_array *batch, int
         arrow_put_value(c, &batch->children[k], i);
 }
 
-static bool built_null(const struct arrow_column *c, size_t i)
-{
-    return c->null_count && !(c->validity[i / 8] >> i % 8 & 1);
-}
-
 /* Value i of a column of the other builder. */
 static void put_built(struct arrow_column *to, const struct arrow_column *from, size_t i)
 {
-    if (from->type == ARROW_NULL || built_null(from, i)) {
+    if (arrow_column_is_null(from, i)) {
         arrow_put_null(to);
         return;
     }

@@ -10,10 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off: one a line */
 const struct command *const commands[] = {
-    &cmd_measure, &cmd_plot,       &cmd_doctor, &cmd_list, &cmd_validate,
-    &cmd_export,  &cmd_completion, &cmd_help,   NULL,
+    &cmd_profile,
+    &cmd_sweep,
+    &cmd_compare,
+    &cmd_validate,
+    &cmd_analyze,
+    &cmd_plot,
+    &cmd_export,
+    &cmd_measure,
+    &cmd_doctor,
+    &cmd_list,
+    &cmd_completion,
+    &cmd_help,
+    NULL,
 };
+/* clang-format on */
 
 const struct command *command_find(const char *name, struct err *err)
 {

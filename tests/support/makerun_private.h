@@ -44,7 +44,7 @@ struct makerun_state {
     struct made_query *queries;   /* query i was in lane i % concurrency */
     double *values[MADE_METRICS]; /* of every record; NAN = absent */
     double gpu_j, cpu_j;          /* sums */
-    struct verdict verdict;
+    struct run_verdict verdict;
     struct makerun_truth truth;
 };
 
