@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* clang-format off: one a line */
+/* one a line */
+/* clang-format off */
 const struct command *const commands[] = {
     &cmd_profile,
     &cmd_sweep,
@@ -22,6 +23,7 @@ const struct command *const commands[] = {
     &cmd_measure,
     &cmd_doctor,
     &cmd_list,
+    &cmd_serve_pocket,
     &cmd_completion,
     &cmd_help,
     NULL,
