@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &cmd_compare,
     &cmd_validate,
     &cmd_analyze,
+    &cmd_plot,
     &cmd_export,
     &cmd_measure,
     &cmd_doctor,
