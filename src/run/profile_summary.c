@@ -148,7 +148,7 @@ static void write_load(const struct session *s, struct json_writer *w)
 
     jw_begin_object(w, "load");
     jw_text(w, "mode", l->open_loop ? "open" : "closed");
-    if (l->open_loop && s->options->concurrency == 0)
+    if (l->open_loop && s->options->concurrency <= 0)
         jw_null(w, "concurrency");
     else
         jw_int(w, "concurrency", s->options->concurrency > 0 ? s->options->concurrency : 1);
