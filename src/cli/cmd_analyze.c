@@ -48,6 +48,8 @@ static void print_value(const struct json *v)
         printf("%s\n", v->text);
     else if (v->type == JSON_REAL)
         printf("%.6g\n", v->real);
+    else if (v->type == JSON_ARRAY && v->len == 2 && json_is(v->child, JSON_NULL))
+        printf("n/a\n");
     else if (v->type == JSON_ARRAY && v->len == 2 && json_is(v->child->next, JSON_NULL))
         printf("%.6g or more\n", json_real(v->child, NAN));
     else if (v->type == JSON_ARRAY && v->len == 2)
