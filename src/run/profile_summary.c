@@ -24,7 +24,7 @@ static const enum rail shown_rails[] = {RAIL_GPU, RAIL_CPU, RAIL_DRAM, RAIL_ANE,
 
 static const struct json *before(const struct session *s, const char *key)
 {
-    return json_path(s->before.root, "totals", key, NULL);
+    return json_path(s->before.root, "totals", key);
 }
 
 /* Of this part of the run and, where it was resumed, of those before it. */
@@ -250,7 +250,7 @@ static void write_more(void *arg, struct json_writer *w)
 /* What was said of an earlier part as a whole goes on being true. */
 static void note_before(const struct session *s, struct run_verdict *v)
 {
-    JSON_FOREACH (reason, json_path(s->before.root, "validity", "reasons", NULL)) {
+    JSON_FOREACH (reason, json_path(s->before.root, "validity", "reasons")) {
         enum reason found = reason_find(json_text(json_get(reason, "code"), NULL));
 
         if (found < REASON_COUNT && json_bool(json_get(reason, "run"), false))
