@@ -179,8 +179,8 @@ static void tell_written(struct session *s, const struct plot_ops *p, struct run
     jw_begin_array(&s->w, "runs");
     for (size_t i = 0; i < n; i++)
         jw_text(&s->w, NULL, run_dir(runs[i]));
-    jw_end_array(s->w);
-    jw_end_object(s->w);
+    jw_end_array(&s->w);
+    jw_end_object(&s->w);
 }
 
 static void note_skipped(struct session *s, const struct plot_ops *p, const char *dir,
