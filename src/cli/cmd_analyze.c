@@ -106,7 +106,7 @@ static int analyze_run(const void *args, const struct operands *operands)
     struct err err = {0};
     int r;
 
-    if (!registry_find(&analyses, a->analysis, &err)) {
+    if (analysis_check(a->analysis, &o, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
