@@ -307,7 +307,7 @@ int scoring_run(struct run *run, const struct analysis_options *o, struct scorin
 
     r->judge = o->judge;
     r->config_scorer =
-        json_text(json_path(run_summary(run), "profiler_config", "scorer", NULL), NULL);
+        json_text(json_path(run_summary(run), "profiler_config", "scorer", (char *)NULL), NULL);
     result = rewrite_open(run_dir(run), run_model(run), &r->writer, &why);
     if (result == -EBUSY)
         return err_set(err, EBUSY, "%s", why.text);
