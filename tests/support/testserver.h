@@ -46,6 +46,8 @@ struct served {
     char outcome[24];
     int status;
     mono_ns received;
+    int64_t prompt_tokens, tokens;
+    double joules; /* with --powercap: of its own tokens; else NAN */
     mono_ns *sent; /* of every event with content */
     size_t n_sent;
 };

@@ -144,6 +144,16 @@ static bool find_marker(struct exchange *x, const char *prompt)
     return false;
 }
 
+/* [[tokens:N]] in the prompt: as long is the answer. */
+static int64_t natural_tokens(const struct config *c, const char *prompt)
+{
+    static const char mark[] = "[[tokens:";
+    const char *start = strstr(prompt, mark);
+    int64_t n = start ? strtoll(start + strlen(mark), NULL, 10) : c->tokens;
+
+    return n < 0 ? 0 : n > TOKENS_MAX ? TOKENS_MAX : n;
+}
+
 void exchange_generate(struct exchange *x, const struct json *body, const struct json *prompt,
                        int64_t max_tokens, bool ignore_eos)
 {
@@ -151,7 +161,7 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     AUTO(buf) struct buf text = BUF_INIT(REQUEST_BODY_MAX);
     uint64_t seed = c->seed;
     const struct json *asked = json_get(body, "seed");
-    int64_t natural = c->reasoning_tokens + c->tokens;
+    int64_t natural;
 
     asked = asked ? asked : json_get(json_get(body, "options"), "seed");
     if (json_is(asked, JSON_INT))
@@ -166,6 +176,7 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     x->prompt_hash = answer_hash(buf_str(&text), text.len);
     x->prompt_tokens = answer_prompt_tokens(text.len);
     x->key = answer_key(buf_str(&text), text.len, seed);
+    natural = c->reasoning_tokens + natural_tokens(c, buf_str(&text));
     max_tokens = max_tokens > TOKENS_MAX ? TOKENS_MAX : max_tokens;
     x->finish = max_tokens >= 0 && (ignore_eos || max_tokens <= natural) ? "length" : "stop";
     x->n_tokens = strcmp(x->finish, "length") == 0 ? max_tokens : natural;
