@@ -3,15 +3,17 @@
  *
  * The test server knows what each of its answers cost and shows the sum as a counter that is
  * renewed every 100 ms; `ipw profile` sees that counter and the streams. Prompt and output tokens
- * cost the same in the first three rows, as the rule by which energy is shared assumes. In the last
- * row a prompt token costs a tenth of an output token, as on a real server: there the rule is wrong
- * by design, and the row says how much.
+ * cost the same in the rows with a goal, as the rule by which energy is shared assumes. In one row
+ * a prompt token costs a tenth of an output token, as on a real server: there the rule is wrong by
+ * design, and the row says how much. The last rows are of a simulated server in virtual time
+ * (simbatch.h), which is the same on every machine.
  *
  *     bench_attribution IPW
  */
 #include "bench_row.h"
 
 #include "core/stats.h"
+#include "simbatch.h"
 #include "truthrun.h"
 
 #include <math.h>
@@ -66,6 +68,31 @@ static void print_conservation(double worst)
                                     .ok = worst < 1e-9});
 }
 
+static void simulate(void)
+{
+    static const double cost_j[] = {0.05, 0.2, 0.6};
+
+    for (size_t i = 0; i < sizeof(cost_j) / sizeof(cost_j[0]); i++) {
+        struct simbatch_errors e;
+        char name[160], limit[160];
+
+        simbatch_compare(120, cost_j[i], true, 7 + i, &e);
+        snprintf(name, sizeof(name), "attribution error, simulated, %.2f J a token, median",
+                 cost_j[i]);
+        snprintf(limit, sizeof(limit), "exact share, %d queries; p95 %.1f %%; shared equally",
+                 SIMBATCH_QUERIES, e.p95_pct);
+        bench_print(&(struct bench_row){.name = name,
+                                        .limit = limit,
+                                        .limit_value = e.equal_pct,
+                                        .measured = e.median_pct,
+                                        .unit = "%",
+                                        .value = e.median_pct,
+                                        .value_unit = " %",
+                                        .goal = "<= 5 %",
+                                        .ok = e.median_pct <= 5});
+    }
+}
+
 static struct truthrun_result run(const struct truthrun_options *o)
 {
     struct truthrun_result r = {0};
@@ -98,5 +125,6 @@ int main(int argc, char **argv)
     r = run(&o);
     print_row("8 streams, prompt tokens ten times cheaper", &r, NAN);
     truthrun_release(&r);
+    simulate();
     return 0;
 }
