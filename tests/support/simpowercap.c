@@ -79,6 +79,9 @@ int simpowercap_open(const char *root, const struct simpowercap_zone *zones, siz
         s->zones[s->n++] = (struct zone){zones[i].power, fd};
     }
     r = simpowercap_update(s, err);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if (!zones[i].power)
+            r = simpowercap_show(s, i, 0, err);
     if (r < 0) {
         simpowercap_close(s);
         return r;

@@ -10,7 +10,7 @@
  *     struct simpowercap *s = simpowercap_open(root, z, 2, 262144, &err);
  *     for (;;) { simpowercap_update(s); ... }
  *
- * A zone without a curve shows what simpowercap_show tells it.
+ * A zone without a curve shows what simpowercap_show tells it, at first 0.
  *
  * The files keep their inode and their length (the number is followed by line feeds), so that a
  * reader may hold them open and pread them as it does in sysfs. Run it as a program with
