@@ -17,7 +17,8 @@
  * fields of the single rails (per_query_joules is the GPU's, cpu_per_query_joules the CPU
  * packages') are filled whatever the basis; soc contains the others and is never added to them.
  *
- * Overlap. A query that was alone has the meter's energy of its window. One that was not has its
+ * Overlap. A query that was alone has the meter's energy of its window, as the account settled it
+ * (so that records and idle add up to the meter without exception). One that was not has its
  * share by tokens, and the other rule's figure beside it. Its bounds take the smaller and larger of
  * both, widened as the meter's own bounds are: the truth may still lie outside, as no rule is
  * exact. Power, temperature, memory and utilisation are those of the devices in its time, not of
@@ -89,8 +90,8 @@ struct build_input {
 void build_input_init(struct build_input *in);
 /* By which rails are present, and whether the GPU is a card of its own. */
 enum basis build_basis(const struct build_rail *rails, const struct device *gpu);
-/* Whether the rail is a part of the basis. `board`: the machine has a meter of the whole (RAIL_SOC);
- * where it has none, the basis "soc" is the sum of its parts. */
+/* Whether the rail is a part of the basis. `board`: the machine has a meter of the whole
+ * (RAIL_SOC); where it has none, the basis "soc" is the sum of its parts. */
 bool basis_counts(enum basis b, enum rail rail, bool board);
 /* Fills all of *ret; not scored, and with the reasons that can be seen from the input. */
 void build_record(const struct build_input *in, struct record *ret);

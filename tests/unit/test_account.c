@@ -24,14 +24,15 @@ static struct {
     struct simcurve curve;
     struct simpowercap *tree;
     pthread_t thread;
-    atomic_bool stop;
+    atomic_bool stop, hold;
 } sim;
 
 static void *keep_up(void *arg)
 {
     (void)arg;
     while (!atomic_load(&sim.stop)) {
-        simpowercap_update(sim.tree, NULL);
+        if (!atomic_load(&sim.hold))
+            simpowercap_update(sim.tree, NULL);
         mono_sleep_until(mono_now() + 10 * MS);
     }
     return NULL;
@@ -381,6 +382,70 @@ static void the_last_call(void **state)
     desk_close(&d);
 }
 
+/* The counter stands still where the query begins or ends. What it did not show in time is neither
+ * lost nor counted twice, and record and idle make the whole. */
+static struct record stands_still(struct desk *d, bool at_end, double *ret_truth_j)
+{
+    static struct attributed a;
+    static struct item item = {.problem = "?"};
+    struct build_input in;
+    struct record record;
+    struct response r;
+    struct stay *s;
+    mono_ns sent, over;
+
+    desk_open(d, NAN);
+    pause_ms(100);
+    atomic_store(&sim.hold, !at_end);
+    sent = pause_ms(50);
+    s = account_begin(d->account, sent);
+    for (int i = 0; i < 20; i++) {
+        account_advance(d->account, mono_now());
+        pause_ms(10);
+    }
+    atomic_store(&sim.hold, at_end);
+    over = pause_ms(200);
+    r = reply(sent, over);
+    end(d, s, &r, d);
+    a = taken(d); /* without waiting for the counter */
+    build_input_init(&in);
+    in.response = &r;
+    in.item = &item;
+    in.model = "m";
+    in.attributed = &a;
+    account_fill(d->account, &r, &in);
+    build_record(&in, &record);
+    atomic_store(&sim.hold, false);
+    pause_ms(100);
+    settled_until(d, mono_now());
+    *ret_truth_j = truth_j(sent, over);
+    response_release(&r);
+    assert_relative(account_totals(d->account, RAIL_CPU).meter_j,
+                    truth_j(d->begun, account_settled(d->account)), NEAR);
+    assert_relative(record.energy.cpu_j + account_totals(d->account, RAIL_CPU).idle_j,
+                    account_totals(d->account, RAIL_CPU).meter_j, 1e-9);
+    assert_true(record.measurement.low_j <= record.energy.cpu_j);
+    assert_true(account_imbalance(d->account) < 1e-9);
+    return record;
+}
+
+static void a_counter_that_stands_still(void **state)
+{
+    struct desk d;
+    struct record record;
+    double truth;
+
+    (void)state;
+    record = stands_still(&d, false, &truth);
+    assert_relative(record.energy.cpu_j, truth, 2 * NEAR);
+    assert_true(record.measurement.high_j >= record.energy.cpu_j);
+    desk_close(&d);
+    record = stands_still(&d, true, &truth); /* the end is not known: from below only */
+    assert_true(record.energy.cpu_j < truth * (1 + NEAR));
+    assert_true(isnan(record.measurement.high_j));
+    desk_close(&d);
+}
+
 static size_t remembered(struct desk *d)
 {
     static struct series s;
@@ -432,6 +497,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_never_sent),
     cmocka_unit_test(a_late_beginning),
     cmocka_unit_test(the_last_call),
+    cmocka_unit_test(a_counter_that_stands_still),
     cmocka_unit_test(history_is_forgotten),
 };
 
