@@ -33,14 +33,12 @@
 #define RAILS(name, member)                                                                      \
     BEGIN(name), F64("gpu", member.gpu_j), F64("cpu", member.cpu_j), F64("dram", member.dram_j), \
         F64("ane", member.ane_j), END
-#define DEVICE(name, member)                               \
-    {                                                      \
-        FIELD_CHARS, name, offsetof(struct device, member) \
+#define CHARS(name, type, member)                                                            \
+    {                                                                                        \
+        FIELD_CHARS, name, offsetof(struct type, member), sizeof(((struct type *)0)->member) \
     }
-#define SYSTEM(name, member)                                    \
-    {                                                           \
-        FIELD_CHARS, name, offsetof(struct system_info, member) \
-    }
+#define DEVICE(name, member) CHARS(name, device, member)
+#define SYSTEM(name, member) CHARS(name, system_info, member)
 
 /* In each struct: the Python tool's fields in its order, then its later ones, then ours. */
 const struct record_field record_fields[] = {

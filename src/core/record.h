@@ -139,6 +139,7 @@ struct record_field {
     enum field_kind kind;
     const char *name; /* NULL: named after the model */
     size_t offset;
+    size_t size; /* FIELD_CHARS: of the array */
 };
 
 extern const struct record_field record_fields[];
