@@ -17,13 +17,13 @@
 /* In the order of write_row; the texts first. */
 #define TEXTS 7
 static const char *const columns[] = {
-    "problem",  "answer",      "response", "reasoning", "subject",   "error",    "judgement",
-    "run",      "index",       "correct",  "ok",        "status",    "attempts", "finish",
-    "scorer",   "joules",      "low",      "high",      "net",       "watts",    "gpu",
-    "cpu",      "dram",        "ane",      "soc",       "prefill_j", "decode_j", "input",
-    "output",   "ttft",        "seconds",  "tps",       "itl",       "planned",  "sent",
-    "first",    "end",         "source",   "validity",  "reasons",   "coverage", "samples",
-    "basis",    "attribution",
+    "problem", "answer",      "response", "reasoning", "subject",   "error",    "judgement",
+    "run",     "index",       "correct",  "ok",        "status",    "attempts", "finish",
+    "scorer",  "joules",      "low",      "high",      "net",       "watts",    "gpu",
+    "cpu",     "dram",        "ane",      "soc",       "prefill_j", "decode_j", "input",
+    "output",  "ttft",        "seconds",  "tps",       "itl",       "planned",  "sent",
+    "first",   "end",         "source",   "validity",  "reasons",   "coverage", "samples",
+    "basis",   "attribution",
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 

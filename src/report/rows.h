@@ -21,8 +21,8 @@
 
 struct rows_told {
     int64_t rows;
-    int64_t left_out;   /* queries that are not in the table */
-    int64_t cut_texts;  /* texts that are not whole */
+    int64_t left_out;    /* queries that are not in the table */
+    int64_t cut_texts;   /* texts that are not whole */
     size_t largest_text; /* bytes in the page of those, at most */
 };
 

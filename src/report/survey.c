@@ -217,11 +217,8 @@ static void conclude(struct survey *s, struct tally *t)
 int survey_take(struct run *run, struct survey *ret, struct err *err)
 {
     AUTO(tally) struct tally t = {0};
-    struct survey s = {.mean_low_j = NAN,
-                       .mean_high_j = NAN,
-                       .min_coverage = NAN,
-                       .end_s = NAN,
-                       .samples = -1};
+    struct survey s = {
+        .mean_low_j = NAN, .mean_high_j = NAN, .min_coverage = NAN, .end_s = NAN, .samples = -1};
     const struct record *record;
     int more = run_rewind(run, err);
 

@@ -63,8 +63,8 @@ struct survey {
     int64_t scored, correct;
     int64_t by_validity[3];
     int64_t measured, estimated, without_energy;
-    int64_t samples; /* of telemetry, in all queries; -1 = not known */
-    double accuracy; /* NAN = nothing was scored */
+    int64_t samples;                        /* of telemetry, in all queries; -1 = not known */
+    double accuracy;                        /* NAN = nothing was scored */
     double mean_j, mean_low_j, mean_high_j; /* bounds NAN unless every query has them */
     double mean_net_j;
     double mean_w;

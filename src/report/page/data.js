@@ -1,0 +1,108 @@
+'use strict';
+/* The page's data, and how it is shown. Everything that comes from a run becomes a text node: no
+ * function of this page makes markup of text, and the page's policy forbids it besides. */
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const rows = data.rows;
+const COL = Object.fromEntries(data.columns.map((name, i) => [name, i]));
+const ABSENT = '\u2014';
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+const byId = id => document.getElementById(id);
+
+/* Text cannot read otherwise than it is: what would turn or hide it is named instead. */
+function visible(text) {
+    return text.replace(/\r\n/g, '\n').replace(HIDDEN, c =>
+        '[U+' + c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + ']');
+}
+
+/* make('td', 'class', 'text' or elements...) */
+function make(tag, className, ...content) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    element.append(...content.map(c => typeof c === 'string' ? visible(c) : c));
+    return element;
+}
+
+function makeSvg(tag, attributes) {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const name in attributes) element.setAttribute(name, attributes[name]);
+    return element;
+}
+
+/* A text of a row; one that was cut is [text, bytes of the whole]. */
+function textOf(row, column) {
+    const value = row[COL[column]];
+    return Array.isArray(value) ? value[0] : value;
+}
+function cutOf(row, column) {
+    const value = row[COL[column]];
+    return Array.isArray(value) ? value[1] : 0;
+}
+
+/* A quantity of a row, null = absent. They are stored in millionths. */
+function realOf(row, column) {
+    const value = row[COL[column]];
+    return value === null ? null : value / 1e6;
+}
+
+function grouped(digits) {
+    const [whole, part] = digits.split('.');
+    const apart = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, '\u202f') : whole;
+    return part === undefined ? apart : apart + '.' + part;
+}
+
+/* Four digits that count, as in the rest of the page. */
+function number(value, unit, decimals) {
+    if (value === null || !Number.isFinite(value)) return ABSENT;
+    const size = Math.abs(value);
+    if (decimals === undefined)
+        decimals = Number.isInteger(value) ? 0
+            : Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(size))));
+    const digits = size >= 1e12 ? size.toExponential(3) : grouped(size.toFixed(decimals));
+    return (value < 0 ? '\u2212' : '') + digits + (unit ? '\u00a0' + unit : '');
+}
+
+function decimalsOf(value) {
+    return value ? Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.abs(value))))) : 0;
+}
+
+function bounded(value, low, high, unit) {
+    if (value === null || low === null || high === null) return number(value, unit);
+    const decimals = decimalsOf(value);
+    return number(value, unit, decimals) + ' (' + number(low, '', decimals) + ' to ' +
+        number(high, '', decimals) + ')';
+}
+
+/* 75.2 s, 12:30, 1:02:30 */
+function clock(seconds, step) {
+    const decimals = step < 1 ? Math.min(4, Math.ceil(-Math.log10(step))) : 0;
+    if (Math.abs(seconds) < 120 && step < 60)
+        return (seconds < 0 ? '\u2212' : '') + Math.abs(seconds).toFixed(decimals) + '\u00a0s';
+    const sign = seconds < 0 ? '\u2212' : '', total = Math.abs(seconds);
+    const h = Math.floor(total / 3600), m = Math.floor(total / 60) % 60, s = total % 60;
+    const two = x => (x < 10 ? '0' : '') + x;
+    return sign + (h ? h + ':' + two(m) : m) + ':' +
+        (s < 10 ? '0' : '') + s.toFixed(decimals);
+}
+
+const VALIDITY = ['valid', 'degraded', 'invalid'];
+const VERDICTS = {
+    correct: '\u2713 correct', wrong: '\u2717 wrong', unscored: '\u2013 not scored', failed: '! failed',
+};
+
+function verdictOf(row) {
+    if (!row[COL.ok]) return 'failed';
+    const correct = row[COL.correct];
+    return correct === null ? 'unscored' : correct ? 'correct' : 'wrong';
+}
+
+/* Which query is selected; who draws it asks to be told. */
+const selection = {
+    row: -1,
+    listeners: [],
+    set(row, from) {
+        this.row = row;
+        for (const listener of this.listeners) listener(row, from);
+    },
+};
