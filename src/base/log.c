@@ -8,10 +8,21 @@
 #include <unistd.h>
 
 static enum log_level max_level = LOG_LEVEL_INFO;
+static void (*before_line)(void);
 
 void log_set_level(enum log_level level)
 {
     max_level = level;
+}
+
+enum log_level log_level(void)
+{
+    return max_level;
+}
+
+void log_set_before(void (*before)(void))
+{
+    before_line = before;
 }
 
 static void log_line(enum log_level level, const char *label, const char *fmt, va_list ap)
@@ -40,6 +51,8 @@ static void log_line(enum log_level level, const char *label, const char *fmt, v
     }
     buf_addc(&line, '\n');
     fflush(stdout);
+    if (before_line)
+        before_line();
     if (write(STDERR_FILENO, line.data, line.len) < 0)
         return; /* stderr is gone: nowhere left to say so */
 }

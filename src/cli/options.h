@@ -51,6 +51,9 @@ struct option {
 struct operands {
     const char **items;
     size_t n;
+    /* All words after the command's name, options too: what was typed. */
+    int argc;
+    char *const *argv;
 };
 
 struct command {

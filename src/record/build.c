@@ -41,6 +41,24 @@ const char *basis_name(enum basis b)
     return names[b];
 }
 
+bool basis_counts(enum basis b, enum rail rail, bool board)
+{
+    switch (b) {
+    case BASIS_GPU:
+        return rail == RAIL_GPU;
+    case BASIS_CPU:
+        return rail == RAIL_CPU;
+    case BASIS_GPU_CPU:
+        return rail == RAIL_GPU || rail == RAIL_CPU;
+    case BASIS_SOC:
+        return board ? rail == RAIL_SOC
+                     : rail == RAIL_GPU || rail == RAIL_CPU || rail == RAIL_ANE;
+    case BASIS_NONE:
+        break;
+    }
+    return false;
+}
+
 void build_input_init(struct build_input *in)
 {
     const struct energy unknown = {.joules = NAN, .low_j = NAN, .high_j = NAN};
@@ -293,28 +311,10 @@ static void fill_compute(struct record *r, const struct build_input *in, const s
             flops_mfu(flops, total_s, flops_peak_tflops(in->gpu->name), in->n_gpus);
 }
 
-static bool basis_has(const struct build_input *in, enum rail rail)
-{
-    switch (in->basis) {
-    case BASIS_GPU:
-        return rail == RAIL_GPU;
-    case BASIS_CPU:
-        return rail == RAIL_CPU;
-    case BASIS_GPU_CPU:
-        return rail == RAIL_GPU || rail == RAIL_CPU;
-    case BASIS_SOC:
-        return soc_is_sum(in) ? rail == RAIL_GPU || rail == RAIL_CPU || rail == RAIL_ANE
-                              : rail == RAIL_SOC;
-    case BASIS_NONE:
-        break;
-    }
-    return false;
-}
-
 static bool is_estimated(const struct build_input *in)
 {
     for (size_t i = 0; i < RAIL_COUNT; i++)
-        if (basis_has(in, (enum rail)i) && in->rails[i].estimated)
+        if (basis_counts(in->basis, (enum rail)i, !soc_is_sum(in)) && in->rails[i].estimated)
             return true;
     return false;
 }

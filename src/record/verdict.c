@@ -64,7 +64,7 @@ void verdict_add(struct record *r, enum reason reason)
         r->measurement.validity = severity;
 }
 
-void verdict_count(struct verdict *v, const struct record *r)
+void verdict_count(struct run_verdict *v, const struct record *r)
 {
     v->records++;
     v->degraded += r->measurement.validity == VALIDITY_DEGRADED;
@@ -77,12 +77,12 @@ void verdict_count(struct verdict *v, const struct record *r)
     }
 }
 
-void verdict_note(struct verdict *v, enum reason reason)
+void verdict_note(struct run_verdict *v, enum reason reason)
 {
     v->noted[reason] = true;
 }
 
-enum validity verdict_of(const struct verdict *v)
+enum validity verdict_of(const struct run_verdict *v)
 {
     enum validity worst = VALIDITY_VALID;
 

@@ -7,7 +7,7 @@
  *
  *     verdict_add(&record, REASON_GAP);
  *
- *     struct verdict v = {0};
+ *     struct run_verdict v = {0};
  *     verdict_count(&v, &record);                each record
  *     verdict_note(&v, REASON_LATE_SENDER);      what concerns the run as a whole
  *     validity = verdict_of(&v);
@@ -57,16 +57,16 @@ void verdict_add(struct record *r, enum reason reason);
 bool verdict_has(const struct record *r, enum reason reason);
 
 /* Of a run. All zero is a run without records: valid. */
-struct verdict {
+struct run_verdict {
     int64_t records, degraded, invalid;
     int64_t counts[REASON_COUNT]; /* records that have the reason */
     bool noted[REASON_COUNT];     /* the run has it */
 };
 
-void verdict_count(struct verdict *v, const struct record *r);
-void verdict_note(struct verdict *v, enum reason reason);
+void verdict_count(struct run_verdict *v, const struct record *r);
+void verdict_note(struct run_verdict *v, enum reason reason);
 /* As bad as the worst noted reason; invalid, too, when every record is; degraded when any record is
  * not valid. */
-enum validity verdict_of(const struct verdict *v);
+enum validity verdict_of(const struct run_verdict *v);
 
 #endif

@@ -18,6 +18,7 @@ struct meter {
     size_t n_reports, cap_reports;
     bool *counted;        /* per channel */
     struct series series; /* scratch */
+    struct system_info system;
 };
 
 static void report(struct meter *m, const char *id, enum collector_state state,
@@ -159,8 +160,10 @@ static void choose_channels(struct meter *m)
 int meter_open(const struct meter_options *options, struct meter **ret, struct err *err)
 {
     struct meter *m = xcalloc(1, sizeof(*m));
+    struct telemetry_env env = telemetry_env_default();
     int r = check_params(options->params, err);
 
+    system_info_read(&env, &m->system);
     m->sampler = sampler_new(&(struct sampler_options){.period_ns = options->period_ns,
                                                        .fixed_period = options->fixed_period});
     if (r == 0 && strcmp(options->collectors, "auto") == 0)
@@ -267,6 +270,43 @@ void meter_rails(struct meter *m, mono_ns a, mono_ns b, struct rail_energy *ret)
                     energy_of_window(&channels[i], &m->series, a, b),
                     stats_of_window(&channels[i], &m->series, a, b));
     }
+}
+
+static const struct energy unknown = {.joules = NAN, .low_j = NAN, .high_j = NAN};
+
+static void add_phase(struct energy *sum, bool first, const struct channel *c,
+                      const struct series *s, mono_ns a, mono_ns b)
+{
+    struct energy e = a < b ? energy_of_window(c, s, a, b) : unknown;
+
+    *sum = first ? e : energy_add(*sum, e);
+}
+
+void meter_phases(struct meter *m, mono_ns a, mono_ns first, mono_ns b, struct rail_phases *ret)
+{
+    const struct channel *channels;
+    size_t n = sampler_channels(m->sampler, &channels);
+    bool split = first != MONO_ABSENT && first > a && first <= b;
+
+    memset(ret, 0, RAIL_COUNT * sizeof(*ret));
+    for (size_t i = 0; i < n; i++) {
+        const struct channel *c = &channels[i];
+        struct rail_phases *rail = &ret[c->rail];
+        bool fresh = !rail->whole.present;
+
+        if (!m->counted[i])
+            continue;
+        sampler_copy(m->sampler, i, a, b, &m->series);
+        add_to_rail(&rail->whole, c, energy_of_window(c, &m->series, a, b),
+                    stats_of_window(c, &m->series, a, b));
+        add_phase(&rail->prefill, fresh, c, &m->series, a, split ? first : a);
+        add_phase(&rail->decode, fresh, c, &m->series, split ? first : b, b);
+    }
+}
+
+const struct system_info *meter_system(const struct meter *m)
+{
+    return &m->system;
 }
 
 const char *meter_source(const struct rail_energy *rails)

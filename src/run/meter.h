@@ -72,6 +72,17 @@ struct rail_energy {
 /* All rails over [a, b]; ret has RAIL_COUNT entries. */
 void meter_rails(struct meter *m, mono_ns a, mono_ns b, struct rail_energy *ret);
 
+/* The same over a query's time, and of its two parts, which meet at `first`. Without time in it,
+ * or without a `first` (MONO_ABSENT), a part is not known. */
+struct rail_phases {
+    struct rail_energy whole;
+    struct energy prefill, decode;
+};
+void meter_phases(struct meter *m, mono_ns a, mono_ns first, mono_ns b, struct rail_phases *ret);
+
+/* What is known of the machine, whatever collectors are used. */
+const struct system_info *meter_system(const struct meter *m);
+
 /* "measured", "estimated" or "none": where the energy of these rails comes from. */
 const char *meter_source(const struct rail_energy *rails);
 

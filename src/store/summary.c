@@ -83,7 +83,10 @@ int summary_write(int dirfd, const struct summary *s,
     write_known_keys(&w, s);
     jw_int(&w, "schema_version", SUMMARY_SCHEMA_VERSION);
     jw_text(&w, "command_line", s->command_line);
-    write_date(&w, "started_at", s->started_wall_ns);
+    if (s->started_at)
+        jw_text(&w, "started_at", s->started_at);
+    else
+        write_date(&w, "started_at", s->started_wall_ns);
     write_date(&w, "finished_at", s->finished_wall_ns);
     if (more)
         more(arg, &w);

@@ -33,6 +33,7 @@ struct summary {
     const char *output_dir;
     const char *command_line;
     int64_t started_wall_ns;
+    const char *started_at; /* the date itself, of a run that is resumed; NULL = the one before */
     int64_t finished_wall_ns;
 };
 

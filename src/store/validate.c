@@ -228,7 +228,8 @@ static void check_summary(int fd, struct validation *v)
     validity = json_get(doc.root, "validity");
     snprintf(v->verdict, sizeof(v->verdict), "%s", json_text(json_get(validity, "verdict"), ""));
     JSON_FOREACH (reason, json_get(validity, "reasons"))
-        find(v, false, "%s", json_text(reason, "?"));
+        find(v, false, "%s: %s", json_text(json_get(reason, "code"), "?"),
+             json_text(json_get(reason, "text"), ""));
     if (strcmp(v->verdict, "invalid") == 0)
         find(v, true, "the run's own verdict is invalid");
 }

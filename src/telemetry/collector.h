@@ -35,6 +35,9 @@ struct telemetry_env {
  * strings live in the environment. */
 struct telemetry_env telemetry_env_default(void);
 
+/* What the machine says of itself, whichever collectors are used. */
+void system_info_read(const struct telemetry_env *env, struct system_info *ret);
+
 /* What open() finds out. The sampler copies it all. */
 struct collector_setup {
     const struct telemetry_env *env;

@@ -66,7 +66,7 @@ static void read_os_release(const struct telemetry_env *env, struct system_info 
     }
 }
 
-static void describe_system(const struct telemetry_env *env, struct system_info *ret)
+void system_info_read(const struct telemetry_env *env, struct system_info *ret)
 {
     struct utsname name;
     struct cpu_info cpu;
@@ -163,7 +163,7 @@ static int host_open(struct collector_setup *setup, void **ret_ctx, struct err *
     struct memory_info memory;
 
     (void)err;
-    describe_system(env, &setup->system);
+    system_info_read(env, &setup->system);
     snprintf(d.name, sizeof(d.name), "%s", setup->system.host_name);
     collector_add_device(setup, d);
     h->meminfo = attr_open(AT_FDCWD, meminfo);

@@ -36,7 +36,10 @@ static void add_validity(void *arg, struct json_writer *w)
     jw_begin_object(w, "validity");
     jw_text(w, "verdict", arg);
     jw_begin_array(w, "reasons");
-    jw_text(w, NULL, "gap");
+    jw_begin_object(w, NULL);
+    jw_text(w, "code", "gap");
+    jw_text(w, "text", "a sensor was not read");
+    jw_end_object(w);
     jw_end_array(w);
     jw_end_object(w);
 }
@@ -115,7 +118,7 @@ static void a_finished_run_is_sound(void **state)
     assert_int_equal(v.degraded, 10);
     assert_string_equal(v.verdict, "degraded");
     assert_int_equal(v.n, 1);
-    assert_string_equal(v.findings[0].text, "gap");
+    assert_string_equal(v.findings[0].text, "gap: a sensor was not read");
     validation_release(&v);
 }
 

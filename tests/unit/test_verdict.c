@@ -62,7 +62,7 @@ static void a_record_is_as_good_as_its_worst_reason(void **state)
 
 static void a_run_is_judged_by_its_records_and_itself(void **state)
 {
-    struct verdict v = {0};
+    struct run_verdict v = {0};
     struct record good, doubtful, bad;
 
     (void)state;
@@ -84,7 +84,7 @@ static void a_run_is_judged_by_its_records_and_itself(void **state)
     assert_int_equal(v.counts[REASON_ESTIMATED], 1);
     assert_int_equal(v.counts[REASON_NO_ENERGY], 1);
     assert_int_equal(v.counts[REASON_GAP], 0);
-    v = (struct verdict){0};
+    v = (struct run_verdict){0};
     verdict_count(&v, &good);
     assert_int_equal(verdict_of(&v), VALIDITY_VALID);
     verdict_note(&v, REASON_NO_IDLE);
@@ -96,7 +96,7 @@ static void a_run_is_judged_by_its_records_and_itself(void **state)
 /* A record read back from a newer version's run may have others. */
 static void unknown_reasons_are_passed_over(void **state)
 {
-    struct verdict v = {0};
+    struct run_verdict v = {0};
     struct record r;
 
     (void)state;
