@@ -42,7 +42,7 @@ static uint64_t rotate(uint64_t x, int k)
     return (x << k) | (x >> (64 - k));
 }
 
-uint64_t rng_u64(struct rng *r)
+static inline uint64_t next(struct rng *r)
 {
     uint64_t result = rotate(r->s[1] * 5, 7) * 9;
     uint64_t t = r->s[1] << 17;
@@ -54,6 +54,20 @@ uint64_t rng_u64(struct rng *r)
     r->s[2] ^= t;
     r->s[3] = rotate(r->s[3], 45);
     return result;
+}
+
+uint64_t rng_u64(struct rng *r)
+{
+    return next(r);
+}
+
+void rng_fill(struct rng *r, uint64_t *words, size_t n)
+{
+    struct rng now = *r; /* a copy stays in registers */
+
+    for (size_t i = 0; i < n; i++)
+        words[i] = next(&now);
+    *r = now;
 }
 
 uint64_t rng_below(struct rng *r, uint64_t n)

@@ -18,7 +18,13 @@
 #include <stdint.h>
 
 /* Stream 0 is the plain generator as published; the others are ours. */
-enum rng_stream { RNG_STREAM_PLAIN, RNG_STREAM_SCHEDULE, RNG_STREAM_SHUFFLE, RNG_STREAM_SAMPLE };
+enum rng_stream {
+    RNG_STREAM_PLAIN,
+    RNG_STREAM_SCHEDULE,
+    RNG_STREAM_SHUFFLE,
+    RNG_STREAM_SAMPLE,
+    RNG_STREAM_BOOTSTRAP
+};
 
 struct rng {
     uint64_t s[4];
@@ -27,6 +33,8 @@ struct rng {
 struct rng rng_seed(uint64_t seed, uint64_t stream);
 
 uint64_t rng_u64(struct rng *r);
+/* The next n words, as n calls would give them, without the calls. */
+void rng_fill(struct rng *r, uint64_t *words, size_t n);
 /* Uniform in [0, n), without bias. n > 0. */
 uint64_t rng_below(struct rng *r, uint64_t n);
 /* Uniform in [0, 1), a multiple of 2^-53. */

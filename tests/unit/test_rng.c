@@ -18,6 +18,20 @@ static void follows_the_publication(void **state)
         assert_int_equal(rng_u64(&r), expected[i]);
 }
 
+static void fills_as_it_draws(void **state)
+{
+    struct rng one = rng_seed(3, RNG_STREAM_BOOTSTRAP), many = one;
+    uint64_t words[5];
+
+    (void)state;
+    rng_fill(&many, words, 0);
+    for (int round = 0; round < 2; round++) {
+        rng_fill(&many, words, 5);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(words[i], rng_u64(&one));
+    }
+}
+
 /* Seeded by splitmix64, as most libraries do it for the seed 0. */
 static void seeds_like_others(void **state)
 {
@@ -218,10 +232,15 @@ static void shuffles_uniformly(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(follows_the_publication), cmocka_unit_test(seeds_like_others),
-    cmocka_unit_test(streams_differ),          cmocka_unit_test(deviates_are_fixed),
-    cmocka_unit_test(has_the_right_moments),   cmocka_unit_test(agrees_with_libm),
-    cmocka_unit_test(below_is_fair),           cmocka_unit_test(tiny_shapes_underflow_to_zero),
+    cmocka_unit_test(follows_the_publication),
+    cmocka_unit_test(fills_as_it_draws),
+    cmocka_unit_test(seeds_like_others),
+    cmocka_unit_test(streams_differ),
+    cmocka_unit_test(deviates_are_fixed),
+    cmocka_unit_test(has_the_right_moments),
+    cmocka_unit_test(agrees_with_libm),
+    cmocka_unit_test(below_is_fair),
+    cmocka_unit_test(tiny_shapes_underflow_to_zero),
     cmocka_unit_test(shuffles_uniformly),
 };
 TEST_MAIN(tests)
