@@ -22,6 +22,7 @@ extern const struct command cmd_help;
 extern const struct command cmd_list;
 extern const struct command cmd_measure;
 extern const struct command cmd_profile;
+extern const struct command cmd_report;
 extern const struct command cmd_validate;
 
 /* NULL-ended, in the order of `ipw --help`. */

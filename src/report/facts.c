@@ -179,12 +179,12 @@ static void write_table(struct buf *page, const struct fact *facts, const struct
 
 static void write_accuracy(struct buf *page, const struct subject *s)
 {
-    html_percent(page, s->survey.accuracy);
-    if (s->survey.scored > 0) {
+    html_percent(page, s->survey.efficiency.accuracy);
+    if (s->survey.tally.scored > 0) {
         buf_adds(page, " <span class=\"bounds\">(");
-        html_count(page, s->survey.correct);
+        html_count(page, s->survey.tally.correct);
         buf_adds(page, " of ");
-        html_count(page, s->survey.scored);
+        html_count(page, s->survey.tally.scored);
         buf_adds(page, ")</span>");
     }
 }
@@ -194,7 +194,8 @@ static void write_mean_energy(struct buf *page, const struct subject *s)
     const struct survey *v = &s->survey;
     bool bounds = s->energy == ENERGY_MEASURED; /* an estimate's would be the integral's, not its */
 
-    html_bounded(page, v->mean_j, bounds ? v->mean_low_j : NAN, bounds ? v->mean_high_j : NAN, "J");
+    html_bounded(page, v->efficiency.mean_j, bounds ? v->mean_low_j : NAN,
+                 bounds ? v->mean_high_j : NAN, "J");
     if (s->energy == ENERGY_ESTIMATED)
         buf_adds(page, " <strong>ESTIMATED</strong>");
 }
@@ -209,9 +210,9 @@ static void write_source(struct buf *page, const struct subject *s)
     buf_adds(page, s->energy == ENERGY_MEASURED ? "" : "<strong>");
     buf_adds(page, words[s->energy]);
     buf_adds(page, s->energy == ENERGY_MEASURED ? "" : "</strong>");
-    if (v->without_energy > 0 && s->energy != ENERGY_NONE) {
+    if (v->tally.without_energy > 0 && s->energy != ENERGY_NONE) {
         buf_adds(page, "; ");
-        html_count(page, v->without_energy);
+        html_count(page, v->tally.without_energy);
         buf_adds(page, " queries have none");
     }
 }
@@ -220,14 +221,14 @@ static void write_uncertainty(struct buf *page, const struct subject *s)
 {
     const struct survey *v = &s->survey;
 
-    if (s->energy != ENERGY_MEASURED || !(v->mean_j > 0) || isnan(v->mean_low_j)) {
+    if (s->energy != ENERGY_MEASURED || !(v->efficiency.mean_j > 0) || isnan(v->mean_low_j)) {
         buf_adds(page, HTML_ABSENT);
         return;
     }
     buf_adds(page, "\xE2\x88\x92");
-    html_percent(page, (v->mean_j - v->mean_low_j) / v->mean_j);
+    html_percent(page, (v->efficiency.mean_j - v->mean_low_j) / v->efficiency.mean_j);
     buf_adds(page, " to +");
-    html_percent(page, (v->mean_high_j - v->mean_j) / v->mean_j);
+    html_percent(page, (v->mean_high_j - v->efficiency.mean_j) / v->efficiency.mean_j);
 }
 
 static void write_validities(struct buf *page, const struct subject *s)
@@ -286,19 +287,21 @@ static const struct fact measured_facts[] = {
 static const struct fact metric_facts[] = {
     {FACT_GROUP, "Outcome"},
     {FACT_CALL, "Accuracy", .write = write_accuracy},
-    {FACT_COUNT, "Queries", SURVEY(queries)},
-    {FACT_COUNT, "Failed queries", SURVEY(failed)},
+    {FACT_COUNT, "Queries", SURVEY(tally.records)},
+    {FACT_COUNT, "Failed queries", SURVEY(tally.failed)},
     {FACT_CALL, "Energy per answer", .write = write_mean_energy},
-    {FACT_REAL, "Mean power during a query", SURVEY(mean_w), .unit = "W"},
-    {FACT_REAL, "Intelligence per watt (accuracy / mean watts)", SURVEY(ipw), .unit = "/W"},
-    {FACT_REAL, "Intelligence per joule (accuracy / mean joules)", SURVEY(ipj), .unit = "/J"},
-    {FACT_REAL, "Energy per correct answer", SURVEY(per_correct_j), .unit = "J"},
-    {FACT_METRIC, "Energy per output token, median", METRIC(METRIC_PER_TOKEN_J), .unit = "J"},
+    {FACT_REAL, "Mean power during a query", SURVEY(efficiency.mean_w), .unit = "W"},
+    {FACT_REAL, "Intelligence per watt (accuracy / mean watts)", SURVEY(efficiency.ipw),
+     .unit = "/W"},
+    {FACT_REAL, "Intelligence per joule (accuracy / mean joules)", SURVEY(efficiency.ipj),
+     .unit = "/J"},
+    {FACT_REAL, "Energy per correct answer", SURVEY(efficiency.j_per_correct), .unit = "J"},
+    {FACT_METRIC, "Energy per output token, median", METRIC(TALLY_J_PER_OUTPUT_TOKEN), .unit = "J"},
     {FACT_GROUP, "Speed"},
-    {FACT_METRIC, "Latency, median", METRIC(METRIC_TOTAL_S), .unit = "s"},
-    {FACT_METRIC, "Time to first token, median", METRIC(METRIC_TTFT_S), .unit = "s"},
-    {FACT_METRIC, "Output tokens per second, median", METRIC(METRIC_TOKENS_PER_S), .unit = "tok/s"},
-    {FACT_METRIC, "Time between tokens, median", METRIC(METRIC_ITL_MS), .unit = "ms"},
+    {FACT_METRIC, "Latency, median", METRIC(TALLY_TOTAL_S), .unit = "s"},
+    {FACT_METRIC, "Time to first token, median", METRIC(TALLY_TTFT_S), .unit = "s"},
+    {FACT_METRIC, "Output tokens per second, median", METRIC(TALLY_TOKENS_PER_S), .unit = "tok/s"},
+    {FACT_METRIC, "Time between tokens, median", METRIC(TALLY_ITL_MEDIAN_MS), .unit = "ms"},
     {FACT_GROUP, "Load"},
     {FACT_JSON_TEXT, "Loop", .path = "load.mode", .optional = true},
     {FACT_JSON_COUNT, "Concurrency", .path = "load.concurrency", .optional = true},
@@ -390,13 +393,13 @@ static void write_figure(struct buf *page, const char *label,
 
 static void write_ipw(struct buf *page, const struct subject *s)
 {
-    html_quantity(page, s->survey.ipw, "/W");
+    html_quantity(page, s->survey.efficiency.ipw, "/W");
     buf_adds(page, " <span class=\"of\">accuracy / mean watts</span>");
 }
 
 static void write_latency(struct buf *page, const struct subject *s)
 {
-    write_metric(page, &s->survey.metrics[METRIC_TOTAL_S], "s");
+    write_metric(page, &s->survey.metrics[TALLY_TOTAL_S], "s");
 }
 
 static void write_separated(struct buf *page, const char *text, bool *first)
@@ -419,11 +422,11 @@ static void write_under_title(struct buf *page, const struct subject *s)
     write_separated(page, gpu ? gpu : subject_text(s, "system_info.cpu_brand"), &first);
     write_separated(page, title ? title : subject_text(s, "dataset"), &first);
     buf_adds(page, first ? "" : " \xC2\xB7 ");
-    html_count(page, s->survey.queries);
-    buf_adds(page, s->survey.queries == 1 ? " query" : " queries");
-    if (s->survey.failed > 0) {
+    html_count(page, s->survey.tally.records);
+    buf_adds(page, s->survey.tally.records == 1 ? " query" : " queries");
+    if (s->survey.tally.failed > 0) {
         buf_adds(page, ", <strong>");
-        html_count(page, s->survey.failed);
+        html_count(page, s->survey.tally.failed);
         buf_adds(page, " failed</strong>");
     }
     first = false;
@@ -521,12 +524,12 @@ static void write_reasons(struct buf *page, const struct subject *s, size_t n)
         if (listed++ < LISTED_MAX)
             write_reason(page, json_text(json_get(reason, "code"), "unnamed"),
                          json_text(json_get(reason, "text"), NULL),
-                         json_int(json_get(reason, "records"), 0), s->survey.queries);
+                         json_int(json_get(reason, "records"), 0), s->survey.tally.records);
     for (size_t i = 0; i < s->survey.n_reasons; i++) {
         const struct survey_reason *r = &s->survey.reasons[i];
 
         if (!summary_names(s, r->code))
-            write_reason(page, r->code, NULL, r->records, s->survey.queries);
+            write_reason(page, r->code, NULL, r->records, s->survey.tally.records);
     }
     buf_adds(page, "</ul>\n");
 }
@@ -596,22 +599,22 @@ static void write_statistics(struct buf *page, const struct subject *s)
                    "<th scope=\"col\">max</th><th scope=\"col\">std</th>"
                    "<th scope=\"col\">p90</th><th scope=\"col\">p95</th>"
                    "<th scope=\"col\">p99</th><th scope=\"col\">n</th></tr></thead><tbody>\n");
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
+    for (size_t i = 0; i < TALLY_FIGURES; i++) {
         const struct metric_stats *m = &s->survey.metrics[i];
         const double values[] = {m->avg, m->median, m->min, m->max, m->std, m->p90, m->p95, m->p99};
 
-        if (m->count == 0 && i > METRIC_OUTPUT_TOKENS)
+        if (m->count == 0 && i > TALLY_OUTPUT_TOKENS)
             continue;
         buf_adds(page, "<tr><th scope=\"row\">");
-        html_text(page, metric_table[i].label);
+        html_text(page, tally_names[i].title);
         buf_adds(page, "</th>");
         for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++) {
             buf_adds(page, "<td>");
-            html_quantity(page, values[k], metric_table[i].unit);
+            html_quantity(page, values[k], tally_names[i].unit);
             buf_adds(page, "</td>");
         }
         buf_adds(page, "<td>");
-        html_count(page, (int64_t)m->count);
+        html_count(page, m->count);
         buf_adds(page, "</td></tr>\n");
     }
     buf_adds(page, "</tbody></table></div>\n");

@@ -43,11 +43,11 @@ static const char *entity(char c)
 
 void html_text(struct buf *out, const char *text)
 {
-    size_t n = text ? strlen(text) : 0;
+    size_t n = text ? strnlen(text, HTML_TEXT_MAX + 4) : 0, i = 0;
 
     if (!text)
         buf_adds(out, HTML_ABSENT);
-    for (size_t i = 0; i < n;) {
+    while (i < n && i < HTML_TEXT_MAX) {
         uint32_t code = 0xFFFD;
         size_t len = utf8_char(text + i, n - i, &code);
 
@@ -61,6 +61,8 @@ void html_text(struct buf *out, const char *text)
             buf_add(out, text + i, len);
         i += len ? len : 1;
     }
+    if (i < n)
+        buf_adds(out, " [cut: longer than a page can show]");
 }
 
 /* The bytes at p that must not stand in a script block as they are: how many, and their name. */

@@ -23,6 +23,9 @@
 /* What stands for a missing value. */
 #define HTML_ABSENT "\xE2\x80\x94" /* em dash */
 
+/* Longer text is cut here and says so: a page is no place for megabytes of one name. */
+#define HTML_TEXT_MAX 65536
+
 /* For an element's text or a quoted attribute: & < > " ' as entities; bytes that are not UTF-8 as
  * U+FFFD; control characters, and those that turn the direction of the text, are made visible
  * ("[U+202E]"), so that text cannot read otherwise than it is. NULL is HTML_ABSENT. */

@@ -38,9 +38,11 @@ const char *subject_text(const struct subject *s, const char *path)
 
 static enum energy_kind energy_of(const struct subject *s)
 {
-    if (s->survey.estimated > 0)
-        return ENERGY_ESTIMATED;
-    return s->survey.measured > 0 ? ENERGY_MEASURED : ENERGY_NONE;
+    const char *source = tally_source(&s->survey.tally);
+
+    if (strcmp(source, "none") == 0)
+        return ENERGY_NONE;
+    return strcmp(source, "estimated") == 0 ? ENERGY_ESTIMATED : ENERGY_MEASURED;
 }
 
 /* The run's own verdict; without one, what its records say. Never better than those. */
@@ -48,7 +50,7 @@ static enum validity verdict_of(const struct subject *s)
 {
     const int64_t *by = s->survey.by_validity;
     const char *word = subject_text(s, "validity.verdict");
-    enum validity v = s->survey.queries > 0 && by[VALIDITY_INVALID] == s->survey.queries
+    enum validity v = s->survey.tally.records > 0 && by[VALIDITY_INVALID] == s->survey.tally.records
                           ? VALIDITY_INVALID
                       : by[VALIDITY_DEGRADED] + by[VALIDITY_INVALID] > 0 ? VALIDITY_DEGRADED
                                                                          : VALIDITY_VALID;
@@ -70,6 +72,11 @@ int subject_open(struct run *run, struct subject *ret, struct err *err)
     s.verdict = verdict_of(&s);
     *ret = s;
     return 0;
+}
+
+void subject_release(struct subject *s)
+{
+    survey_release(&s->survey);
 }
 
 static const char *model_of(const struct subject *s)

@@ -22,6 +22,8 @@ struct subject {
 
 /* Reads the run's records. */
 int subject_open(struct run *run, struct subject *ret, struct err *err);
+/* The run stays the caller's. */
+void subject_release(struct subject *s);
 /* Names that tell the runs apart: the model; where two have the same, the directory too. */
 void subjects_name(struct subject *s, size_t n);
 
