@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum fact_kind {
-    FACT_GROUP,      /* a heading within the table */
+    FACT_GROUP,      /* what follows is a table of this name */
     FACT_REAL,       /* double of the survey at `at` */
     FACT_COUNT,      /* int64_t of the survey */
     FACT_PART,       /* double of the survey, as percent */
@@ -108,6 +108,12 @@ static void write_cell(struct buf *page, const struct fact *f, const struct subj
     }
 }
 
+static void take_back(struct buf *page, size_t len)
+{
+    page->len = len;
+    page->data[len] = 0;
+}
+
 /* One row, or false when it is optional and nobody has it. */
 static bool write_row(struct buf *page, const struct fact *f, const struct subject *s, size_t n)
 {
@@ -127,12 +133,10 @@ static bool write_row(struct buf *page, const struct fact *f, const struct subje
         buf_adds(page, "</td>");
     }
     buf_adds(page, "</tr>\n");
-    if (!any && f->optional) { /* taken back */
-        page->len = start;
-        page->data[start] = 0;
-        return false;
-    }
-    return true;
+    if (any || !f->optional)
+        return true;
+    take_back(page, start);
+    return false;
 }
 
 static void write_column_heads(struct buf *page, const struct subject *s, size_t n)
@@ -148,31 +152,26 @@ static void write_column_heads(struct buf *page, const struct subject *s, size_t
     buf_adds(page, "</tr></thead>\n");
 }
 
-static void write_table(struct buf *page, const struct fact *facts, const struct subject *s,
-                        size_t n)
+/* A table of each group; one that would have no row is left out. */
+static void write_tables(struct buf *page, const struct fact *f, const struct subject *s, size_t n)
 {
-    buf_adds(page, "<div class=\"scroll\"><table class=\"facts\">\n");
-    write_column_heads(page, s, n);
-    buf_adds(page, "<tbody>\n");
-    for (const struct fact *f = facts; f->label; f++) {
+    buf_adds(page, n == 1 ? "<div class=\"groups\">\n" : "<div class=\"several\">\n");
+    while (f->label) {
         size_t start = page->len;
         bool any = false;
 
-        if (f->kind != FACT_GROUP) {
-            write_row(page, f, s, n);
-            continue;
-        }
-        buf_addf(page, "<tr class=\"group\"><th scope=\"colgroup\" colspan=\"%zu\">", n + 1);
+        buf_adds(page, "<div class=\"scroll\"><table class=\"facts\">\n<caption>");
         html_text(page, f->label);
-        buf_adds(page, "</th></tr>\n");
-        for (; f[1].label && f[1].kind != FACT_GROUP; f++)
-            any |= write_row(page, f + 1, s, n);
-        if (!any) {
-            page->len = start;
-            page->data[start] = 0;
-        }
+        buf_adds(page, "</caption>\n");
+        write_column_heads(page, s, n);
+        buf_adds(page, "<tbody>\n");
+        for (f++; f->label && f->kind != FACT_GROUP; f++)
+            any |= write_row(page, f, s, n);
+        buf_adds(page, "</tbody></table></div>\n");
+        if (!any)
+            take_back(page, start);
     }
-    buf_adds(page, "</tbody></table></div>\n");
+    buf_adds(page, "</div>\n");
 }
 
 /* ---- cells of their own ---- */
@@ -258,8 +257,8 @@ static const struct fact measured_facts[] = {
     {FACT_GROUP, "Energy"},
     {FACT_CALL, "Energy source", .write = write_source},
     {FACT_WORDS, "Rails in every figure per query", SURVEY(basis)},
-    {FACT_CALL, "Energy per answer, with its bounds", .write = write_mean_energy},
-    {FACT_CALL, "Uncertainty of that mean", .write = write_uncertainty},
+    {FACT_CALL, "Energy per answer", .write = write_mean_energy},
+    {FACT_CALL, "Its uncertainty", .write = write_uncertainty},
     {FACT_REAL, "Energy per answer above idle", SURVEY(mean_net_j), .unit = "J"},
     {FACT_GROUP, "Whole run, by rail"},
     RAIL("GPU", "gpu"),
@@ -289,7 +288,6 @@ static const struct fact metric_facts[] = {
     {FACT_CALL, "Accuracy", .write = write_accuracy},
     {FACT_COUNT, "Queries", SURVEY(tally.records)},
     {FACT_COUNT, "Failed queries", SURVEY(tally.failed)},
-    {FACT_CALL, "Energy per answer", .write = write_mean_energy},
     {FACT_REAL, "Mean power during a query", SURVEY(efficiency.mean_w), .unit = "W"},
     {FACT_REAL, "Intelligence per watt (accuracy / mean watts)", SURVEY(efficiency.ipw),
      .unit = "/W"},
@@ -394,7 +392,8 @@ static void write_figure(struct buf *page, const char *label,
 static void write_ipw(struct buf *page, const struct subject *s)
 {
     html_quantity(page, s->survey.efficiency.ipw, "/W");
-    buf_adds(page, " <span class=\"of\">accuracy / mean watts</span>");
+    buf_addf(page, " <span class=\"of\">accuracy / mean watts%s</span>",
+             s->energy == ENERGY_ESTIMATED ? ", ESTIMATED" : "");
 }
 
 static void write_latency(struct buf *page, const struct subject *s)
@@ -584,7 +583,7 @@ void facts_measured(struct buf *page, const struct subject *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         write_reasons(page, &s[i], n);
-    write_table(page, measured_facts, s, n);
+    write_tables(page, measured_facts, s, n);
     for (size_t i = 0; i < n; i++)
         write_channels(page, &s[i], n);
 }
@@ -622,7 +621,7 @@ static void write_statistics(struct buf *page, const struct subject *s)
 
 void facts_metrics(struct buf *page, const struct subject *s, size_t n)
 {
-    write_table(page, metric_facts, s, n);
+    write_tables(page, metric_facts, s, n);
     for (size_t i = 0; i < n; i++) {
         buf_adds(page, "<details><summary>All statistics");
         if (n > 1) {

@@ -10,7 +10,9 @@
 
 /* An SVG beyond this is slower to show than its PNG. */
 #define SVG_MAX ((size_t)600 << 10)
-/* What is neither image: tags and caption. */
+/* As wide as a phone: the letters keep their size. */
+#define NARROW_PX 380
+/* What is not image: tags and caption. */
 #define AROUND 1024
 
 struct album {
@@ -24,35 +26,44 @@ static void album_release(struct album *a)
     buf_release(&a->omitted);
 }
 
-struct image {
-    const char *type;
-    struct buf bytes;
+/* The ways in which a browser may want it; the last is what it shows when no other fits. */
+static const struct look {
+    const char *media;
+    bool dark;
+    double width_px;
+} looks[] = {
+    {"screen and (max-width: 640px) and (prefers-color-scheme: dark)", true, NARROW_PX},
+    {"screen and (max-width: 640px)", false, NARROW_PX},
+    {"screen and (prefers-color-scheme: dark)", true, 0},
+    {NULL, false, 0},
+};
+#define LOOKS (sizeof(looks) / sizeof(*looks))
+
+struct images {
+    const char *type[LOOKS];
+    struct buf bytes[LOOKS];
 };
 
-static void image_release(struct image *i)
+static void images_release(struct images *im)
 {
-    buf_release(&i->bytes);
+    for (size_t i = 0; i < LOOKS; i++)
+        buf_release(&im->bytes[i]);
 }
 
-static int render(const struct plot_ops *p, struct run *const *runs, size_t n, bool dark,
-                  struct image *ret, struct err *err)
+static int render(const struct plot_ops *p, struct run *const *runs, size_t n,
+                  const struct look *look, struct buf *ret, const char **ret_type, struct err *err)
 {
-    struct plot_options options = {.format = PLOT_SVG, .dark = dark};
-    int r = plot_render(p, runs, n, &options, &ret->bytes, err);
+    struct plot_options options = {
+        .format = PLOT_SVG, .dark = look->dark, .width_px = look->width_px};
+    int r = plot_render(p, runs, n, &options, ret, err);
 
-    ret->type = "image/svg+xml";
-    if (r < 0 || ret->bytes.len <= SVG_MAX)
+    *ret_type = "image/svg+xml";
+    if (r < 0 || ret->len <= SVG_MAX)
         return r;
-    buf_clear(&ret->bytes);
+    buf_clear(ret);
     options.format = PLOT_PNG;
-    ret->type = "image/png";
-    return plot_render(p, runs, n, &options, &ret->bytes, err);
-}
-
-static void add_image(struct buf *page, const struct image *i)
-{
-    buf_addf(page, "data:%s;base64,", i->type);
-    base64_add(page, i->bytes.data, i->bytes.len);
+    *ret_type = "image/png";
+    return plot_render(p, runs, n, &options, ret, err);
 }
 
 static void omit(struct buf *omitted, const struct plot_ops *p, const char *name, const char *why)
@@ -70,16 +81,22 @@ static void omit(struct buf *omitted, const struct plot_ops *p, const char *name
 }
 
 static void add_pictures(struct buf *page, const struct plot_ops *p, const char *name,
-                         const struct image *light, const struct image *dark)
+                         const struct images *im)
 {
-    buf_adds(page, "<figure><picture><source media=\"screen and (prefers-color-scheme: dark)\" "
-                   "srcset=\"");
-    add_image(page, dark);
-    buf_adds(page, "\"><img alt=\"Chart: ");
-    html_text(page, p->plugin.help);
-    buf_adds(page, "\" src=\"");
-    add_image(page, light);
-    buf_adds(page, "\"></picture><figcaption>");
+    buf_adds(page, "<figure><picture>");
+    for (size_t i = 0; i < LOOKS; i++) {
+        if (looks[i].media) {
+            buf_addf(page, "<source media=\"%s\" srcset=\"", looks[i].media);
+        } else {
+            buf_adds(page, "<img alt=\"Chart: ");
+            html_text(page, p->plugin.help);
+            buf_adds(page, "\" src=\"");
+        }
+        buf_addf(page, "data:%s;base64,", im->type[i]);
+        base64_add(page, im->bytes[i].data, im->bytes[i].len);
+        buf_adds(page, "\">");
+    }
+    buf_adds(page, "</picture><figcaption>");
     html_text(page, p->plugin.help);
     if (name) {
         buf_adds(page, ": <bdi>");
@@ -92,15 +109,16 @@ static void add_pictures(struct buf *page, const struct plot_ops *p, const char 
 static void add_figure(struct album *a, const struct plot_ops *p, struct run *const *runs,
                        size_t n_runs, const char *name)
 {
-    AUTO(image) struct image light = {.bytes = BUF_INIT(BUF_MAX_OWN)};
-    AUTO(image) struct image dark = {.bytes = BUF_INIT(BUF_MAX_OWN)};
+    AUTO(images) struct images im = {0};
     struct err err = {0};
-    size_t need;
-    int r = render(p, runs, n_runs, false, &light, &err);
+    size_t need = AROUND;
+    int r = 0;
 
-    if (r == 0)
-        r = render(p, runs, n_runs, true, &dark, &err);
-    need = (light.bytes.len + dark.bytes.len) / 3 * 4 + AROUND;
+    for (size_t i = 0; i < LOOKS && r == 0; i++) {
+        buf_init(&im.bytes[i], BUF_MAX_OWN);
+        r = render(p, runs, n_runs, &looks[i], &im.bytes[i], &im.type[i], &err);
+        need += im.bytes[i].len / 3 * 4 + 4;
+    }
     if (r == 0 && need > a->left)
         r = err_set(&err, EFBIG, "too large for the page; ipw plot makes it a file");
     if (r < 0) {
@@ -108,7 +126,7 @@ static void add_figure(struct album *a, const struct plot_ops *p, struct run *co
         return;
     }
     a->left -= need;
-    add_pictures(a->page, p, name, &light, &dark);
+    add_pictures(a->page, p, name, &im);
 }
 
 void figures_write(struct buf *page, const struct subject *s, size_t n, size_t max_bytes)

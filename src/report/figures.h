@@ -1,8 +1,9 @@
 /*
  * figures: the charts of plot/ inside of the page.
  *
- * Each is an image in a data: address, where nothing in it can run or be addressed by the page; one
- * for light paper and one for dark, of which the browser shows the fitting one.
+ * Each is an image in a data: address, where nothing in it can run or be addressed by the page.
+ * There are four of it, for light and dark paper and for a phone, of which the browser shows the
+ * one that fits.
  */
 #ifndef IPW_REPORT_FIGURES_H
 #define IPW_REPORT_FIGURES_H

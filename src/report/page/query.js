@@ -96,7 +96,7 @@ function makeQuery() {
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (by) { event.preventDefault(); go(by); }
     });
-    dialog.addEventListener('close', () => byId('scroller').focus({ preventScroll: true }));
+    dialog.addEventListener('close', () => byId('table').focus({ preventScroll: true }));
     return { open, connect(all) { parts = all; } };
 }
 

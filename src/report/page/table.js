@@ -28,7 +28,7 @@ const COLUMNS = [
 ].filter(column => !column.several || data.runs.length > 1);
 
 function makeTable(openQuery) {
-    const scroller = byId('scroller'), body = byId('body'), search = byId('search');
+    const scroller = byId('scroller'), grid = byId('table'), body = byId('body'), search = byId('search');
     const ROW = 37, AROUND = 12, PRINTED = 200; /* a row with its border; rows drawn out of sight */
     let order = [], sort = { column: COLUMNS[0], down: false }, printing = false;
 
@@ -61,7 +61,7 @@ function makeTable(openQuery) {
         order.sort(compare(sort.column, sort.down));
         byId('shown').textContent = order.length === rows.length ? number(rows.length) + ' queries'
             : number(order.length) + ' of ' + number(rows.length) + ' queries';
-        byId('table').setAttribute('aria-rowcount', String(order.length + 1));
+        grid.setAttribute('aria-rowcount', String(order.length + 1));
         render();
     }
 
@@ -82,7 +82,6 @@ function makeTable(openQuery) {
 
     function space(count) {
         const cell = make('td', '');
-        cell.colSpan = COLUMNS.length;
         cell.style.height = count * ROW + 'px';
         const tr = make('tr', 'space', cell);
         tr.setAttribute('aria-hidden', 'true');
@@ -97,8 +96,8 @@ function makeTable(openQuery) {
         for (let place = Math.min(first, last); place < last; place++) list.push(makeRow(place));
         body.replaceChildren(space(Math.min(first, last)), ...list, space(printing ? 0 : order.length - last));
         const active = byId('row-' + selection.row);
-        if (active) scroller.setAttribute('aria-activedescendant', active.id);
-        else scroller.removeAttribute('aria-activedescendant');
+        if (active) grid.setAttribute('aria-activedescendant', active.id);
+        else grid.removeAttribute('aria-activedescendant');
     }
 
     let asked = false;
@@ -142,8 +141,8 @@ function makeTable(openQuery) {
         return order.includes(row) && place >= 0 && place < order.length ? order[place] : -1;
     }
 
-    scroller.addEventListener('keydown', event => {
-        if (event.target !== scroller || order.length === 0) return;
+    grid.addEventListener('keydown', event => {
+        if (event.target !== grid || order.length === 0) return;
         const page = Math.max(1, Math.floor(scroller.clientHeight / ROW) - 2), place = order.indexOf(selection.row);
         const to = { ArrowDown: place + 1, ArrowUp: Math.max(0, place) - 1, PageDown: place + page, PageUp: place - page,
             Home: 0, End: order.length - 1 }[event.key];
@@ -181,7 +180,7 @@ function makeTable(openQuery) {
         render();
         if (order.length > PRINTED)
             body.append(make('tr', '', Object.assign(make('td', '', 'The first ' + PRINTED + ' of ' +
-                number(order.length) + ' queries are printed.'), { colSpan: COLUMNS.length })));
+                number(order.length) + ' queries are printed.'), { colSpan: 3 })));
     });
     window.addEventListener('afterprint', () => { printing = false; render(); });
 

@@ -17,13 +17,13 @@ function makeTrace() {
             t[k] = at / 1e4;
             w[k] = line.mw[k] === null ? NaN : line.mw[k] / 1e3;
         }
-        return { ...line, t, w, label: labelOf(line), shown: line.shown, look: i };
+        return { ...line, t, w, label: labelOf(line, line.device), brief: labelOf(line, ''), look: i };
     }
 
-    function labelOf(line) {
-        const name = line.name && line.name !== line.device ? line.name : '';
-        const parts = [line.rail.toUpperCase(), name, line.device].filter(Boolean);
-        return [...new Set(parts)].join(' \u00b7 ') + (line.estimated ? ' (estimated)' : '');
+    function labelOf(line, device) {
+        const parts = [line.rail.toUpperCase(), line.name, device].filter(Boolean);
+        return [...new Set(parts)].join(' \u00b7 ') + (line.step ? ', counter' : ', power') +
+            (line.estimated ? ' (ESTIMATED)' : '');
     }
 
     /* Queries side by side: each goes to the first lane that is free. */
@@ -118,7 +118,7 @@ function makeTrace() {
             label.textContent = number(w, 'W', step < 1 ? Math.ceil(-Math.log10(step)) : 0);
             labels.push(label);
         }
-        const time = timeStep(state.b - state.a, Math.max(2, Math.floor(inner() / 90)));
+        const time = timeStep(state.b - state.a, Math.max(2, Math.floor(inner() / 75)));
         for (let t = Math.ceil(state.a / time) * time; t <= state.b; t += time) {
             const x = xOf(t);
             grid.push('M' + x.toFixed(1) + ' ' + TOP + 'V' + bottom());
@@ -150,9 +150,10 @@ function makeTrace() {
             }
             return out.join('');
         }
-        let column = null, low = 0, high = 0, last = 0;
+        let column = null, first = 0, low = 0, high = 0, last = 0;
         const flush = () => {
             if (column === null) return;
+            if (line.step && !up) out.push('V' + yOf(first) + 'H' + column);
             out.push((up ? 'M' : 'L') + column + ' ' + yOf(low));
             if (high > low) out.push('L' + column + ' ' + yOf(high));
             if (last !== high) out.push('L' + column + ' ' + yOf(last));
@@ -162,7 +163,7 @@ function makeTrace() {
         for (let k = from; k <= to; k++) {
             if (Number.isNaN(line.w[k])) { flush(); up = true; continue; }
             const x = Math.round(xOf(line.t[k]));
-            if (x !== column) { flush(); column = x; low = high = line.w[k]; }
+            if (x !== column) { flush(); column = x; first = low = high = line.w[k]; }
             low = Math.min(low, line.w[k]);
             high = Math.max(high, line.w[k]);
             last = line.w[k];
@@ -290,7 +291,7 @@ function makeTrace() {
         cross.setAttribute('visibility', 'visible');
         const lines = state.lines.filter(line => line.shown).map(line => {
             const value = valueAt(line, t);
-            return make('div', '', make('i', 'k' + line.look % 7), line.label + ': ',
+            return make('div', '', make('i', 'k' + line.look % 7), line.brief + ': ',
                 make('b', '', number(Number.isNaN(value) ? null : value, 'W')));
         });
         tip.replaceChildren(make('b', '', clock(t, (state.b - state.a) / inner())), ...lines,
