@@ -7,6 +7,7 @@
 #include "client/client.h"
 #include "core/plugin.h"
 #include "dataset/dataset.h"
+#include "plot/plot.h"
 #include "score/scorer.h"
 #include "telemetry/collector.h"
 
@@ -25,7 +26,6 @@ static const struct option options[] = {
 /* Kinds whose stage is not built yet. */
 static const struct plugin *const none[] = {NULL};
 static const struct registry analyses = {"analysis", "analyses", none};
-static const struct registry plots = {"plot", "plots", none};
 
 static const struct registry *const registries[] = {&clients,  &datasets, &collectors, &scorers,
                                                     &analyses, &plots,    NULL};

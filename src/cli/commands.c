@@ -11,8 +11,8 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-    &cmd_profile,  &cmd_report, &cmd_measure,    &cmd_doctor, &cmd_list,
-    &cmd_validate, &cmd_export, &cmd_completion, &cmd_help,   NULL,
+    &cmd_profile,  &cmd_plot,   &cmd_report,     &cmd_measure, &cmd_doctor, &cmd_list,
+    &cmd_validate, &cmd_export, &cmd_completion, &cmd_help,    NULL,
 };
 
 const struct command *command_find(const char *name, struct err *err)

@@ -21,6 +21,7 @@ extern const struct command cmd_export;
 extern const struct command cmd_help;
 extern const struct command cmd_list;
 extern const struct command cmd_measure;
+extern const struct command cmd_plot;
 extern const struct command cmd_profile;
 extern const struct command cmd_report;
 extern const struct command cmd_validate;

@@ -1,6 +1,6 @@
 /*
- * What a figure asks for is only written down here, with the range it gives each axis; layout.c
- * and marks.c turn it into ink when everything is known.
+ * What a figure asks for is only written down here; range.c, layout.c and marks.c turn it into ink
+ * when everything is known.
  */
 #include "plot/chart_private.h"
 
@@ -23,8 +23,10 @@ struct chart *chart_new(double width_px, double height_px, bool dark)
     c->dark = dark;
     c->n_panels = 1;
     for (int p = 0; p < CHART_PANELS_MAX; p++)
-        for (int d = 0; d < 2; d++)
-            c->panels[p].axes[d].lo = c->panels[p].axes[d].hi = NAN;
+        for (int d = 0; d < 2; d++) {
+            c->panels[p].axes[d].label = xstrdup("");
+            c->panels[p].axes[d].unit = xstrdup("");
+        }
     return c;
 }
 
@@ -76,7 +78,6 @@ void chart_free(struct chart *c)
         free(c->items[i].x);
         free(c->items[i].y);
         free(c->items[i].y2);
-        free(c->items[i].text);
     }
     free(c->items);
     free(c);
@@ -176,27 +177,10 @@ static struct item *add_item(struct chart *c, enum mark_kind kind, int series)
 
     look->has_line |= kind == MARK_VERTEX || kind == MARK_RULE || kind == MARK_WHISKER;
     look->has_point |= kind == MARK_POINT;
-    look->has_area |= kind == MARK_BAND || kind == MARK_BAR || kind == MARK_SPAN;
+    look->has_area |= kind == MARK_BAND || kind == MARK_SPAN;
     GROW(c->items, c->n_items, c->cap_items);
     c->items[c->n_items] = (struct item){.kind = kind, .series = series, .panel = c->n_panels - 1};
     return &c->items[c->n_items++];
-}
-
-/* The axis must reach this value. */
-static void reach(struct chart *c, enum chart_dim dim, double value)
-{
-    struct panel_axis *a = &c->panels[c->n_panels - 1].axes[dim];
-
-    if (!isfinite(value) || (a->asked.log && value <= 0))
-        return;
-    a->lo = fmin(a->lo, value); /* fmin of a NAN and a number is the number */
-    a->hi = fmax(a->hi, value);
-}
-
-static void reach_all(struct chart *c, enum chart_dim dim, const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        reach(c, dim, values[i]);
 }
 
 void chart_points(struct chart *c, int series, const double *x, const double *y, size_t n)
@@ -209,8 +193,6 @@ void chart_points(struct chart *c, int series, const double *x, const double *y,
     item->n = n;
     item->x = xmemdup(x, n * sizeof(*x));
     item->y = xmemdup(y, n * sizeof(*y));
-    reach_all(c, CHART_X, x, n);
-    reach_all(c, CHART_Y, y, n);
 }
 
 void chart_line(struct chart *c, int series, const double *x, const double *y, size_t n)
@@ -223,8 +205,6 @@ void chart_line(struct chart *c, int series, const double *x, const double *y, s
     item->n = n;
     item->x = xmemdup(x, n * sizeof(*x));
     item->y = xmemdup(y, n * sizeof(*y));
-    reach_all(c, CHART_X, x, n);
-    reach_all(c, CHART_Y, y, n);
 }
 
 void chart_band(struct chart *c, int series, const double *x, const double *lo, const double *hi,
@@ -241,20 +221,6 @@ void chart_band(struct chart *c, int series, const double *x, const double *lo, 
     item->y2 = xmemdup(hi, n * sizeof(*hi));
 }
 
-void chart_bar(struct chart *c, int series, double x0, double x1, double y0, double y1)
-{
-    struct item *item = add_item(c, MARK_BAR, series);
-
-    item->from = x0;
-    item->x1 = x1;
-    item->at = y0;
-    item->to = y1;
-    reach(c, CHART_X, x0);
-    reach(c, CHART_X, x1);
-    reach(c, CHART_Y, y0);
-    reach(c, CHART_Y, y1);
-}
-
 void chart_whisker(struct chart *c, int series, enum chart_dim dim, double at, double lo, double hi)
 {
     struct item *item = add_item(c, MARK_WHISKER, series);
@@ -263,9 +229,6 @@ void chart_whisker(struct chart *c, int series, enum chart_dim dim, double at, d
     item->at = at;
     item->from = lo;
     item->to = hi;
-    reach(c, dim, lo);
-    reach(c, dim, hi);
-    reach(c, dim == CHART_X ? CHART_Y : CHART_X, at);
 }
 
 void chart_rule(struct chart *c, int series, enum chart_dim dim, double at)
@@ -274,26 +237,15 @@ void chart_rule(struct chart *c, int series, enum chart_dim dim, double at)
 
     item->dim = dim;
     item->at = at;
-    reach(c, dim, at);
 }
 
-void chart_span(struct chart *c, int series, double x0, double x1)
+void chart_span(struct chart *c, int series, double x0, double x1, double strength)
 {
     struct item *item = add_item(c, MARK_SPAN, series);
 
     item->from = x0;
     item->to = x1;
-    reach(c, CHART_X, x0);
-    reach(c, CHART_X, x1);
-}
-
-void chart_label(struct chart *c, int series, double x, double y, const char *text)
-{
-    struct item *item = add_item(c, MARK_POINT, series);
-
-    item->from = x;
-    item->at = y;
-    item->text = type_clean(text, 60);
+    item->at = strength;
 }
 
 size_t chart_marks(const struct chart *c, const struct chart_mark **ret)

@@ -73,22 +73,20 @@ int chart_series_like(struct chart *c, int series, const char *name, enum chart_
 void chart_points(struct chart *c, int series, const double *x, const double *y, size_t n);
 /* A NAN in x or y is a gap. Of more vertices than pixels those are drawn that one would see. */
 void chart_line(struct chart *c, int series, const double *x, const double *y, size_t n);
-/* Between lo and hi; does not stretch the axes. */
+/* Between lo and hi; a NAN is a gap. Does not stretch the axes. */
 void chart_band(struct chart *c, int series, const double *x, const double *lo, const double *hi,
                 size_t n);
-void chart_bar(struct chart *c, int series, double x0, double x1, double y0, double y1);
 /* An interval lo..hi along dim, at `at` on the other axis. */
 void chart_whisker(struct chart *c, int series, enum chart_dim dim, double at, double lo,
                    double hi);
 /* A line across the panel at `at` on dim. */
 void chart_rule(struct chart *c, int series, enum chart_dim dim, double at);
-/* Shades the whole height from x0 to x1, behind everything. Where spans are narrower than a pixel
- * they are drawn as one. */
-void chart_span(struct chart *c, int series, double x0, double x1);
-/* A word beside a point; left out where it would hide another. */
-void chart_label(struct chart *c, int series, double x, double y, const char *text);
+/* Shades the whole height from x0 to x1, behind everything, by a strength of 0..1. Given in order
+ * of x0 and not overlapping. Where spans are too narrow to be told apart, they are drawn as one of
+ * their mean strength. */
+void chart_span(struct chart *c, int series, double x0, double x1, double strength);
 
-enum mark_kind { MARK_POINT, MARK_VERTEX, MARK_BAND, MARK_BAR, MARK_WHISKER, MARK_RULE, MARK_SPAN };
+enum mark_kind { MARK_POINT, MARK_VERTEX, MARK_BAND, MARK_WHISKER, MARK_RULE, MARK_SPAN };
 
 /* One thing drawn: a point or vertex at (x, y); else from (x, y) to (x2, y2). A gap in a line is
  * told by `starts` at the vertex after it. */

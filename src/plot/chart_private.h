@@ -25,8 +25,7 @@ struct item {
     int panel;
     size_t n;
     double *x, *y, *y2; /* n each; NULL where the kind has none */
-    double from, to, at, x1;
-    char *text; /* a label; then kind is MARK_POINT and n is 0 */
+    double from, to, at;
 };
 
 struct series_look {
@@ -42,7 +41,7 @@ struct panel_axis {
     char *label, *unit;
     char **rows, **remarks;
     size_t n_rows;
-    double lo, hi; /* of the data so far; NAN = none */
+    double lo, hi; /* of the data; NAN = none */
     struct ticks ticks;
     int exponent;
     double from_px, to_px; /* the places of ticks.lo and ticks.hi */
@@ -103,8 +102,8 @@ char *type_fit(struct chart *c, const char *text, enum type_size size, double wi
  * recorded for chart_texts. */
 void type_put(struct chart *c, const char *text, enum type_size size, double x, double y,
               double align, uint32_t colour);
-/* Whether a box would hide a text that is there already, or leave the paper. */
-bool type_is_free(const struct chart *c, double x, double y, double width, double height);
+/* range: finds the data's ends on every axis. */
+void range_find(struct chart *c);
 
 /* layout: gives every panel and axis its place. Draws title, legend, axes. */
 void layout_frame(struct chart *c);

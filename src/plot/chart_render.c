@@ -60,6 +60,7 @@ static void draw(struct chart *c, cairo_surface_t *surface, double scale)
     cairo_scale(c->cr, scale, scale);
     cairo_set_font_options(c->cr, options);
     cairo_font_options_destroy(options);
+    range_find(c);
     layout_frame(c);
     marks_draw(c);
 }

@@ -65,6 +65,20 @@ static void set_dash(cairo_t *cr, enum chart_stroke stroke)
         cairo_set_dash(cr, stroke == CHART_DASHED ? dashes : dots, 2, 0);
 }
 
+static void legend_dot(struct chart *c, const struct series_look *look, double x, double y)
+{
+    if (look->stroke == CHART_DASHED)
+        cairo_rectangle(c->cr, x - 3.2, y - 3.2, 6.4, 6.4);
+    else
+        cairo_arc(c->cr, x, y, 3.5, 0, 2 * M_PI);
+    cairo_fill(c->cr);
+    if (look->stroke != CHART_DOTTED)
+        return;
+    theme_set(c->cr, theme_of(c)->paper, 1);
+    cairo_arc(c->cr, x, y, 1.75, 0, 2 * M_PI);
+    cairo_fill(c->cr);
+}
+
 static void legend_key(struct chart *c, const struct series_look *look, double x, double y)
 {
     uint32_t colour = theme_colour(c, look);
@@ -83,10 +97,8 @@ static void legend_key(struct chart *c, const struct series_look *look, double x
         cairo_stroke(c->cr);
         set_dash(c->cr, CHART_SOLID);
     }
-    if (look->has_point) {
-        cairo_arc(c->cr, x + (KEY_PX - 6) / 2, y, 3.5, 0, 2 * M_PI);
-        cairo_fill(c->cr);
-    }
+    if (look->has_point)
+        legend_dot(c, look, x + (KEY_PX - 6) / 2, y);
 }
 
 static bool in_legend(const struct series_look *look)
@@ -364,7 +376,7 @@ static void place_panel(struct panel *p, double top, double bottom, bool last)
     struct panel_axis *x = &p->axes[CHART_X], *y = &p->axes[CHART_Y];
 
     p->top_label_y = top;
-    p->top = top + (*y->label ? type_height(TYPE_TEXT) + 8 : 8);
+    p->top = top + (*y->label ? type_height(TYPE_TEXT) + 12 : 8);
     p->bottom = bottom - type_height(TYPE_TICK) - 8 - (last ? type_height(TYPE_TEXT) + 4 : 4);
     p->bottom = fmax(p->bottom, p->top + 20);
     x->from_px = p->left;
@@ -382,11 +394,8 @@ void layout_frame(struct chart *c)
     theme_set(c->cr, theme_of(c)->paper, 1);
     cairo_paint(c->cr);
     for (int i = 0; i < c->n_panels; i++)
-        for (int d = 0; d < 2; d++) {
-            if (!c->panels[i].axes[d].label)
-                chart_axis(c, (enum chart_dim)d, &(struct axis){0});
+        for (int d = 0; d < 2; d++)
             settle_range(&c->panels[i].axes[d]);
-        }
     head(c);
     badge(c);
     legend(c);

@@ -1,8 +1,8 @@
 /*
  * Ink for the items, areas first, then lines, then points, so that nothing small is hidden. What a
  * person could not tell apart is drawn once: of a line with more vertices than the paper has
- * columns, each column's first, lowest, highest and last; of points, one a cell, darker where many
- * are. So a million samples make a picture of some kilobytes that looks the same.
+ * columns, each column's first, lowest, highest and last; of points on one spot, a few. So a
+ * million samples make a picture of some kilobytes that looks the same.
  */
 #include "plot/chart_private.h"
 
@@ -11,8 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-#define POINT_RADIUS 3.0
 
 struct at {
     struct chart *c;
@@ -87,46 +85,33 @@ static void fill_box(cairo_t *cr, double x0, double y0, double x1, double y1)
     cairo_fill(cr);
 }
 
+static bool band_is_at(const struct at *at, size_t i)
+{
+    return !isnan(axis_px(at->x, at->item->x[i])) && !isnan(axis_px(at->y, at->item->y[i])) &&
+           !isnan(axis_px(at->y, at->item->y2[i]));
+}
+
+/* From gap to gap: along the upper edge, and back along the lower. */
 static void draw_band(const struct at *at)
 {
     cairo_t *cr = at->c->cr;
     const struct item *item = at->item;
-    bool any = false;
 
     clip(at);
-    for (size_t i = 0; i < item->n; i++) {
-        double x = axis_px(at->x, item->x[i]), y = axis_px(at->y, item->y2[i]);
-
-        if (isnan(x) || isnan(y) || isnan(axis_px(at->y, item->y[i])))
-            continue;
-        cairo_line_to(cr, x, y);
-        record_box(at, item->x[i], item->y[i], item->x[i], item->y2[i]);
-        any = true;
+    for (size_t i = 0, end; i < item->n; i = end + 1) {
+        for (end = i; end < item->n && band_is_at(at, end); end++) {
+            cairo_line_to(cr, axis_px(at->x, item->x[end]), axis_px(at->y, item->y2[end]));
+            record_box(at, item->x[end], item->y[end], item->x[end], item->y2[end]);
+        }
+        for (size_t k = end; k-- > i;)
+            cairo_line_to(cr, axis_px(at->x, item->x[k]), axis_px(at->y, item->y[k]));
+        if (end > i)
+            cairo_close_path(cr);
+        cairo_new_sub_path(cr);
     }
-    for (size_t i = item->n; i-- > 0;) {
-        double x = axis_px(at->x, item->x[i]), y = axis_px(at->y, item->y[i]);
-
-        if (!isnan(x) && !isnan(y) && !isnan(axis_px(at->y, item->y2[i])))
-            cairo_line_to(cr, x, y);
-    }
-    if (any)
-        cairo_close_path(cr);
-    theme_set(cr, at->colour, 0.2);
+    theme_set(cr, at->colour, 0.25);
     cairo_fill(cr);
     cairo_restore(cr);
-}
-
-static void draw_bar(const struct at *at)
-{
-    const struct item *item = at->item;
-    double x0 = axis_px(at->x, item->from), x1 = axis_px(at->x, item->x1);
-    double y0 = axis_px(at->y, item->at), y1 = axis_px(at->y, item->to);
-
-    if (isnan(x0) || isnan(x1) || isnan(y0) || isnan(y1))
-        return;
-    theme_set(at->c->cr, at->colour, 0.6);
-    fill_box(at->c->cr, x0, y0, x1, y1);
-    record_box(at, item->from, item->at, item->x1, item->to);
 }
 
 static void line_setup(const struct at *at)
@@ -268,102 +253,122 @@ static void draw_rule(const struct at *at)
                              .py2 = flat ? px : p->bottom};
 }
 
-/* Consecutive spans that begin in the column where the one before ended are one box. */
+/* Spans narrower than this cannot be told apart. */
+#define SPAN_PX 3.0
+
+static double span_width(const struct at *at, const struct item *item)
+{
+    return axis_px(at->x, item->to) - axis_px(at->x, item->from);
+}
+
+/* The span after item i, when it is of the same kind. */
+static const struct item *span_after(const struct chart *c, size_t i)
+{
+    const struct item *next = i + 1 < c->n_items ? &c->items[i + 1] : NULL;
+
+    return next && next->kind == MARK_SPAN && next->panel == c->items[i].panel &&
+                   next->series == c->items[i].series
+               ? next
+               : NULL;
+}
+
+/* One span, or as many narrow ones in a row as make one that can be seen. Between two wide ones
+ * that do not touch a line is left free, however short the pause. */
 static void draw_spans(struct chart *c, size_t *i)
 {
     struct at at = at_item(c, &c->items[*i]);
-    double from = at.item->from, to = at.item->to;
+    const struct item *next = span_after(c, *i);
+    double from = at.item->from, to = at.item->to, ink = at.item->at * (to - from), left, right;
 
-    while (*i + 1 < c->n_items && c->items[*i + 1].kind == MARK_SPAN &&
-           c->items[*i + 1].panel == at.item->panel && c->items[*i + 1].series == at.item->series &&
-           axis_px(at.x, c->items[*i + 1].from) <= axis_px(at.x, to) + 0.75 &&
-           c->items[*i + 1].from >= from) {
-        ++*i;
-        to = fmax(to, c->items[*i].to);
+    while (next && axis_px(at.x, to) - axis_px(at.x, from) < SPAN_PX &&
+           span_width(&at, next) < SPAN_PX && axis_px(at.x, next->from) <= axis_px(at.x, to) + 1) {
+        to = fmax(to, next->to);
+        ink += next->at * (next->to - next->from);
+        next = span_after(c, ++*i);
     }
-    if (isnan(axis_px(at.x, from)) || isnan(axis_px(at.x, to)))
+    left = axis_px(at.x, from);
+    right = axis_px(at.x, to);
+    if (isnan(left) || isnan(right))
         return;
-    theme_set(c->cr, at.colour, 0.15);
-    fill_box(c->cr, axis_px(at.x, from), at.panel->top, axis_px(at.x, to), at.panel->bottom);
+    if (next && next->from > to && right - left >= SPAN_PX && span_width(&at, next) >= SPAN_PX)
+        right = fmin(right, axis_px(at.x, next->from) - 1);
+    theme_set(c->cr, at.colour, 0.25 * (to > from ? fmin(ink / (to - from), 1) : at.item->at));
+    fill_box(c->cr, left, at.panel->top, right, at.panel->bottom);
     record_box(&at, from, at.y->ticks.lo, to, at.y->ticks.hi);
 }
 
-/* One cell of the paper in which points fall. */
-struct cell {
-    size_t first; /* the point that is drawn, + 1; 0 = none */
-    size_t n;
-};
+/* Points are drawn in so many layers: where they lie on each other the ink grows stronger. */
+#define LAYERS 4
 
-/* Strokes the chosen points as one path of dots: a line without length and with round ends. */
+/* Strokes the dots put since as one path. A square or a ring, not a dot, where colours repeat. */
 static void stroke_dots(const struct at *at, double radius, double alpha)
 {
     cairo_t *cr = at->c->cr;
+    enum chart_stroke look = at->c->series[at->item->series].stroke;
 
     theme_set(cr, at->colour, alpha);
-    cairo_set_line_cap(cr, CAIRO_LINE_CAP_ROUND);
-    cairo_set_line_width(cr, 2 * radius);
+    cairo_set_line_cap(cr, look == CHART_DASHED ? CAIRO_LINE_CAP_SQUARE : CAIRO_LINE_CAP_ROUND);
+    cairo_set_line_width(cr, look == CHART_DASHED ? 1.8 * radius : 2 * radius);
+    if (look == CHART_DOTTED) {
+        cairo_stroke_preserve(cr);
+        theme_set(cr, theme_of(at->c)->paper, 1);
+        cairo_set_line_width(cr, radius);
+    }
     cairo_stroke(cr);
     cairo_set_line_cap(cr, CAIRO_LINE_CAP_BUTT);
 }
 
+/* A line without length: its round ends are the dot. Square ends need a direction. */
 static void put_dot(const struct at *at, size_t i)
 {
     double x = axis_px(at->x, at->item->x[i]), y = axis_px(at->y, at->item->y[i]);
+    double way = at->c->series[at->item->series].stroke == CHART_DASHED ? 0.02 : 0;
 
     cairo_move_to(at->c->cr, x, y);
-    cairo_line_to(at->c->cr, x, y);
+    cairo_line_to(at->c->cr, x + way, y);
     record_spot(at, at->item->x[i], at->item->y[i], false);
 }
 
-/* Few points are drawn one by one; of many, one a cell in three strengths. */
-static void draw_points(const struct at *at)
+/* Which layer every point is in, LAYERS = none: of those in one cell of the paper, one a layer. */
+static unsigned char *sort_into_layers(const struct at *at)
 {
     const struct item *item = at->item;
     const struct panel *p = at->panel;
-    double cell_px = item->n <= 2000 ? 0.5 : item->n <= 20000 ? 1 : 2;
-    double radius = item->n <= 300 ? POINT_RADIUS + 0.5 : item->n <= 5000 ? POINT_RADIUS : 2;
+    double cell_px = item->n <= 20000 ? 1 : 2;
     size_t columns = (size_t)((p->right - p->left) / cell_px) + 2;
     size_t rows = (size_t)((p->bottom - p->top) / cell_px) + 2;
-    AUTO_FREE struct cell *cells = xcalloc(columns * rows, sizeof(*cells));
-    static const double alphas[] = {0.45, 0.75, 1};
+    AUTO_FREE unsigned char *used = xcalloc(columns * rows, 1); /* layers, a bit each */
+    unsigned char *layers = xmalloc(item->n);
 
     for (size_t i = 0; i < item->n; i++) {
         double x = (axis_px(at->x, item->x[i]) - p->left) / cell_px;
         double y = (axis_px(at->y, item->y[i]) - p->top) / cell_px;
-        struct cell *cell;
+        unsigned char *cell;
 
-        if (!(x >= 0 && y >= 0 && x < (double)columns && y < (double)rows))
+        layers[i] = LAYERS;
+        /* half a cell outside is rounding */
+        if (!(x >= -0.5 && y >= -0.5 && x < (double)columns && y < (double)rows))
             continue;
-        cell = &cells[(size_t)y * columns + (size_t)x];
-        cell->first = cell->first ? cell->first : i + 1;
-        cell->n++;
+        cell = &used[(size_t)fmax(y, 0) * columns + (size_t)fmax(x, 0)];
+        for (unsigned k = 0; k < LAYERS && layers[i] == LAYERS; k++)
+            if (!(*cell & 1u << (i + k) % LAYERS))
+                layers[i] = (unsigned char)((i + k) % LAYERS);
+        *cell = (unsigned char)(*cell | 1u << layers[i]);
     }
-    for (int strength = 0; strength < 3; strength++) {
-        for (size_t i = 0; i < columns * rows; i++)
-            if (cells[i].n && (cells[i].n > 8 ? 2 : cells[i].n > 2 ? 1 : 0) == strength)
-                put_dot(at, cells[i].first - 1);
-        stroke_dots(at, radius, item->n <= 60 ? 0.9 : alphas[strength]);
-    }
+    return layers;
 }
 
-/* Beside its point: right, left, above, below; where no place is free it is left out. */
-static void draw_label(const struct at *at)
+static void draw_points(const struct at *at)
 {
-    static const double sides[4][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}};
-    double x = axis_px(at->x, at->item->from), y = axis_px(at->y, at->item->at);
-    double width = type_width(at->c, at->item->text, TYPE_TICK), height = type_height(TYPE_TICK);
+    AUTO_FREE unsigned char *layers = sort_into_layers(at);
+    size_t n = at->item->n;
+    double radius = n <= 300 ? 3.5 : n <= 3000 ? 2.5 : 1.8;
 
-    if (isnan(x) || isnan(y))
-        return;
-    for (size_t i = 0; i < 4; i++) {
-        double left = x - width / 2 + sides[i][0] * (width / 2 + 7);
-        double top = y - height / 2 + sides[i][1] * (height / 2 + 7);
-
-        if (left < at->panel->left || left + width > at->panel->right || top < at->panel->top ||
-            top + height > at->panel->bottom || !type_is_free(at->c, left, top, width, height))
-            continue;
-        type_put(at->c, at->item->text, TYPE_TICK, left, top, 0, theme_of(at->c)->ink);
-        return;
+    for (unsigned layer = 0; layer < LAYERS; layer++) {
+        for (size_t i = 0; i < n; i++)
+            if (layers[i] == layer)
+                put_dot(at, i);
+        stroke_dots(at, radius, n <= 60 ? 0.9 : n <= 3000 ? 0.45 : 0.35);
     }
 }
 
@@ -372,7 +377,7 @@ static void draw_kind(struct chart *c, enum mark_kind kind)
     for (size_t i = 0; i < c->n_items; i++) {
         struct at at = at_item(c, &c->items[i]);
 
-        if (c->items[i].kind != kind || c->items[i].text)
+        if (c->items[i].kind != kind)
             continue;
         switch (kind) {
         case MARK_SPAN:
@@ -380,9 +385,6 @@ static void draw_kind(struct chart *c, enum mark_kind kind)
             break;
         case MARK_BAND:
             draw_band(&at);
-            break;
-        case MARK_BAR:
-            draw_bar(&at);
             break;
         case MARK_VERTEX:
             draw_line(&at);
@@ -402,15 +404,9 @@ static void draw_kind(struct chart *c, enum mark_kind kind)
 
 void marks_draw(struct chart *c)
 {
-    static const enum mark_kind order[] = {MARK_SPAN,  MARK_BAND,   MARK_BAR,    MARK_RULE,
-                                           MARK_POINT, MARK_VERTEX, MARK_WHISKER};
+    static const enum mark_kind order[] = {MARK_SPAN,   MARK_BAND, MARK_POINT,
+                                           MARK_VERTEX, MARK_RULE, MARK_WHISKER};
 
     for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
         draw_kind(c, order[i]);
-    for (size_t i = 0; i < c->n_items; i++)
-        if (c->items[i].text) {
-            struct at at = at_item(c, &c->items[i]);
-
-            draw_label(&at);
-        }
 }

@@ -10,7 +10,17 @@
 #define HEIGHT_PX 500
 
 static const struct plugin *const items[] = {
+    &plot_ttft.plugin,
+    &plot_latency.plugin,
+    &plot_energy.plugin,
+    &plot_power.plugin,
+    &plot_output_kde.plugin,
+    &plot_power_trace.plugin,
     &plot_latency_cdf.plugin,
+    &plot_energy_per_token.plugin,
+    &plot_accuracy_by_subject.plugin,
+    &plot_efficiency_frontier.plugin,
+    &plot_sweep.plugin,
     NULL,
 };
 

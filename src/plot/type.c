@@ -112,20 +112,8 @@ void type_put(struct chart *c, const char *text, enum type_size size, double x, 
     theme_set(c->cr, colour, 1);
     cairo_move_to(c->cr, left, y + points_of(size) * 0.95);
     cairo_show_text(c->cr, text);
+    cairo_new_path(c->cr); /* the pen stands behind the text: nothing is to begin there */
     GROW(c->texts, c->n_texts, c->cap_texts);
     c->texts[c->n_texts++] =
         (struct chart_text){xstrdup(text), left, y, width, points_of(size) * 1.2};
-}
-
-bool type_is_free(const struct chart *c, double x, double y, double width, double height)
-{
-    if (x < 0 || y < 0 || x + width > c->width || y + height > c->height)
-        return false;
-    for (size_t i = 0; i < c->n_texts; i++) {
-        const struct chart_text *t = &c->texts[i];
-
-        if (x < t->x + t->width && t->x < x + width && y < t->y + t->height && t->y < y + height)
-            return false;
-    }
-    return true;
 }
