@@ -3,15 +3,19 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "plot/chart.h"
 #include "plot/plot.h"
 #include "report/html.h"
+#include "report/slim.h"
 
 #include <errno.h>
 
 /* An SVG beyond this is slower to show than its PNG. */
-#define SVG_MAX ((size_t)600 << 10)
+#define SVG_MAX ((size_t)1 << 20)
 /* As wide as a phone: the letters keep their size. */
 #define NARROW_PX 380
+#define WIDE_PX   800
+#define HEIGHT_PX 500
 /* What is not image: tags and caption. */
 #define AROUND 1024
 
@@ -26,44 +30,85 @@ static void album_release(struct album *a)
     buf_release(&a->omitted);
 }
 
-/* The ways in which a browser may want it; the last is what it shows when no other fits. */
-static const struct look {
-    const char *media;
-    bool dark;
-    double width_px;
-} looks[] = {
-    {"screen and (max-width: 640px) and (prefers-color-scheme: dark)", true, NARROW_PX},
-    {"screen and (max-width: 640px)", false, NARROW_PX},
-    {"screen and (prefers-color-scheme: dark)", true, 0},
-    {NULL, false, 0},
+/* One figure for one kind of screen. */
+struct image {
+    const char *media; /* NULL = for all that is left */
+    const char *type;
+    struct buf bytes;
 };
-#define LOOKS (sizeof(looks) / sizeof(*looks))
 
+#define IMAGES_MAX 2
 struct images {
-    const char *type[LOOKS];
-    struct buf bytes[LOOKS];
+    struct image items[IMAGES_MAX];
+    size_t n;
+    size_t size; /* in the page */
 };
 
 static void images_release(struct images *im)
 {
-    for (size_t i = 0; i < LOOKS; i++)
-        buf_release(&im->bytes[i]);
+    for (size_t i = 0; i < im->n; i++)
+        buf_release(&im->items[i].bytes);
 }
 
-static int render(const struct plot_ops *p, struct run *const *runs, size_t n,
-                  const struct look *look, struct buf *ret, const char **ret_type, struct err *err)
+static int add_image(struct images *im, struct chart *c, enum plot_format format, const char *media,
+                     struct err *err)
 {
-    struct plot_options options = {
-        .format = PLOT_SVG, .dark = look->dark, .width_px = look->width_px};
-    int r = plot_render(p, runs, n, &options, ret, err);
+    AUTO(buf) struct buf file = BUF_INIT(BUF_MAX_OWN);
+    struct image *i = &im->items[im->n++];
+    int r = chart_render(c, format, &file, err);
 
-    *ret_type = "image/svg+xml";
-    if (r < 0 || ret->len <= SVG_MAX)
+    *i = (struct image){media, format == PLOT_SVG ? "image/svg+xml" : "image/png",
+                        BUF_INIT(BUF_MAX_OWN)};
+    if (r < 0)
         return r;
-    buf_clear(ret);
-    options.format = PLOT_PNG;
-    *ret_type = "image/png";
-    return plot_render(p, runs, n, &options, ret, err);
+    if (format == PLOT_SVG)
+        slim_svg(file.data, file.len, &i->bytes);
+    else
+        buf_add(&i->bytes, file.data, file.len);
+    im->size += i->bytes.len / 3 * 4 + 4;
+    return 0;
+}
+
+/* An SVG knows light and dark itself; there is a narrow one for phones. */
+static int make_svgs(struct images *im, struct chart *c, struct err *err)
+{
+    int r;
+
+    chart_restyle(c, NARROW_PX, false);
+    r = add_image(im, c, PLOT_SVG, "screen and (max-width: 640px)", err);
+    if (r < 0 || im->size > SVG_MAX)
+        return r;
+    chart_restyle(c, WIDE_PX, false);
+    return add_image(im, c, PLOT_SVG, NULL, err);
+}
+
+static int make_pngs(struct images *im, struct chart *c, struct err *err)
+{
+    int r;
+
+    chart_restyle(c, WIDE_PX, true);
+    r = add_image(im, c, PLOT_PNG, "screen and (prefers-color-scheme: dark)", err);
+    if (r < 0)
+        return r;
+    chart_restyle(c, WIDE_PX, false);
+    return add_image(im, c, PLOT_PNG, NULL, err);
+}
+
+/* The runs are read once, whatever is made of them. */
+static int make_images(const struct plot_ops *p, struct run *const *runs, size_t n_runs,
+                       struct images *ret, struct err *err)
+{
+    AUTO_PTR(chart) struct chart *c = chart_new(WIDE_PX, HEIGHT_PX, false);
+    int r = p->draw(c, runs, n_runs, err);
+
+    if (r < 0)
+        return r;
+    r = make_svgs(ret, c, err);
+    if (r < 0 || ret->size <= 2 * SVG_MAX / 3 * 4)
+        return r;
+    images_release(ret);
+    *ret = (struct images){0};
+    return make_pngs(ret, c, err);
 }
 
 static void omit(struct buf *omitted, const struct plot_ops *p, const char *name, const char *why)
@@ -84,16 +129,18 @@ static void add_pictures(struct buf *page, const struct plot_ops *p, const char 
                          const struct images *im)
 {
     buf_adds(page, "<figure><picture>");
-    for (size_t i = 0; i < LOOKS; i++) {
-        if (looks[i].media) {
-            buf_addf(page, "<source media=\"%s\" srcset=\"", looks[i].media);
+    for (size_t i = 0; i < im->n; i++) {
+        const struct image *image = &im->items[i];
+
+        if (image->media) {
+            buf_addf(page, "<source media=\"%s\" srcset=\"", image->media);
         } else {
             buf_adds(page, "<img alt=\"Chart: ");
             html_text(page, p->plugin.help);
             buf_adds(page, "\" src=\"");
         }
-        buf_addf(page, "data:%s;base64,", im->type[i]);
-        base64_add(page, im->bytes[i].data, im->bytes[i].len);
+        buf_addf(page, "data:%s;base64,", image->type);
+        base64_add(page, image->bytes.data, image->bytes.len);
         buf_adds(page, "\">");
     }
     buf_adds(page, "</picture><figcaption>");
@@ -111,21 +158,15 @@ static void add_figure(struct album *a, const struct plot_ops *p, struct run *co
 {
     AUTO(images) struct images im = {0};
     struct err err = {0};
-    size_t need = AROUND;
-    int r = 0;
+    int r = make_images(p, runs, n_runs, &im, &err);
 
-    for (size_t i = 0; i < LOOKS && r == 0; i++) {
-        buf_init(&im.bytes[i], BUF_MAX_OWN);
-        r = render(p, runs, n_runs, &looks[i], &im.bytes[i], &im.type[i], &err);
-        need += im.bytes[i].len / 3 * 4 + 4;
-    }
-    if (r == 0 && need > a->left)
+    if (r == 0 && im.size + AROUND > a->left)
         r = err_set(&err, EFBIG, "too large for the page; ipw plot makes it a file");
     if (r < 0) {
         omit(&a->omitted, p, name, err.text);
         return;
     }
-    a->left -= need;
+    a->left -= im.size + AROUND;
     add_pictures(a->page, p, name, &im);
 }
 

@@ -1,9 +1,9 @@
 /*
  * figures: the charts of plot/ inside of the page.
  *
- * Each is an image in a data: address, where nothing in it can run or be addressed by the page.
- * There are four of it, for light and dark paper and for a phone, of which the browser shows the
- * one that fits.
+ * Each is an image in a data: address, where nothing in it can run or be addressed by the page. An
+ * SVG follows the reader's light or dark screen by itself, and there is a narrow one for phones; a
+ * figure of so many marks that its SVG would be slow is a PNG for light and one for dark.
  */
 #ifndef IPW_REPORT_FIGURES_H
 #define IPW_REPORT_FIGURES_H

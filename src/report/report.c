@@ -9,12 +9,12 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "report/curves.h"
 #include "report/facts.h"
 #include "report/figures.h"
 #include "report/html.h"
 #include "report/rows.h"
 #include "report/subject.h"
-#include "report/trace.h"
 #include "version.h"
 
 #include <assert.h>
@@ -107,18 +107,18 @@ static void write_reasons(struct json_writer *w, const struct subject *s)
 static int write_run(struct json_writer *w, const struct subject *s, size_t max_points,
                      struct err *err)
 {
-    AUTO(trace) struct trace t = {0};
-    int r = trace_read(s->run, &t, err);
+    AUTO(curves) struct curves t = {0};
+    int r = curves_read(s->run, &t, err);
 
     if (r < 0)
         return err_prefix(err, "%.120s: telemetry", run_dir(s->run));
-    trace_fit(&t, max_points);
+    curves_fit(&t, max_points);
     jw_begin_object(w, NULL);
     jw_text(w, "name", s->name);
     jw_int(w, "samples", t.samples);
-    jw_int(w, "points", (int64_t)trace_points(&t));
+    jw_int(w, "points", (int64_t)curves_points(&t));
     write_reasons(w, s);
-    trace_json(&t, w, "lines");
+    curves_json(&t, w, "lines");
     jw_end_object(w);
     return 0;
 }
@@ -260,9 +260,9 @@ int report_make(struct run *const *runs, size_t n_runs, const struct report_opti
         return r;
     join_script(&p);
     write_facts(&p);
-    figures_write(&p.figures, p.subjects, p.n, max_bytes / 4);
+    figures_write(&p.figures, p.subjects, p.n, max_bytes * 2 / 5);
     fixed += p.script.len + p.facts.len + p.figures.len;
-    if (fixed > max_bytes / 2)
+    if (fixed > max_bytes / 5 * 3)
         return err_set(err, EFBIG, "a page of %zu runs would be larger than %zu MB: name fewer",
                        n_runs, max_bytes / 1000000);
     r = write_json(&p, runs, max_bytes - fixed, err);

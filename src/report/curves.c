@@ -1,4 +1,4 @@
-#include "report/trace.h"
+#include "report/curves.h"
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -13,15 +13,15 @@
 
 /* What a channel has shown so far. */
 struct source {
-    struct trace_line *line; /* NULL = not a curve of power */
-    bool known;              /* the line has been decided */
+    struct curve *line; /* NULL = not a curve of power */
+    bool known;         /* the line has been decided */
     bool started;
     double last_s, last_j; /* counters: where the next slope begins */
 };
 
 struct reading {
     struct run *run;
-    struct trace *trace;
+    struct curves *curves;
     struct source *sources;
     size_t n_sources;
 };
@@ -31,19 +31,19 @@ static void reading_release(struct reading *r)
     free(r->sources);
 }
 
-void trace_release(struct trace *t)
+void curves_release(struct curves *t)
 {
     for (size_t i = 0; i < t->n; i++)
         thin_release(&t->lines[i].thin);
     free(t->lines);
-    *t = (struct trace){0};
+    *t = (struct curves){0};
 }
 
-static struct trace_line *new_line(struct trace *t, const struct sampled_channel *c)
+static struct curve *new_line(struct curves *t, const struct sampled_channel *c)
 {
-    struct trace_line *line;
+    struct curve *line;
 
-    if (t->n == TRACE_LINES_MAX) {
+    if (t->n == CURVES_MAX) {
         t->left_out++;
         return NULL;
     }
@@ -54,7 +54,7 @@ static struct trace_line *new_line(struct trace *t, const struct sampled_channel
     line->rail = c->rail;
     line->counter = c->quantity == QUANTITY_ENERGY_J;
     line->estimated = c->estimated;
-    thin_init(&line->thin, TRACE_BUCKETS);
+    thin_init(&line->thin, CURVE_BUCKETS);
     return line;
 }
 
@@ -76,7 +76,7 @@ static struct source *source_of(struct reading *r, size_t channel)
 
         s->known = true;
         if (c->quantity == QUANTITY_ENERGY_J || c->quantity == QUANTITY_POWER_W)
-            s->line = new_line(r->trace, c);
+            s->line = new_line(r->curves, c);
     }
     return s;
 }
@@ -107,7 +107,7 @@ static int add_sample(void *arg, const struct sample *x)
 
     if (!s->line)
         return 0;
-    r->trace->samples++;
+    r->curves->samples++;
     if (s->line->counter)
         add_tick(s, x);
     else
@@ -116,7 +116,7 @@ static int add_sample(void *arg, const struct sample *x)
 }
 
 /* Is `other` the better curve of the same thing, or the same kind and earlier? */
-static bool outshines(const struct trace_line *other, const struct trace_line *line)
+static bool outshines(const struct curve *other, const struct curve *line)
 {
     if (other->rail != line->rail || other->device_number != line->device_number ||
         strcmp(other->device, line->device) != 0)
@@ -126,10 +126,10 @@ static bool outshines(const struct trace_line *other, const struct trace_line *l
     return other < line && strcmp(other->name, line->name) == 0;
 }
 
-static void choose_shown(struct trace *t)
+static void choose_shown(struct curves *t)
 {
     for (size_t i = 0; i < t->n; i++) {
-        struct trace_line *line = &t->lines[i];
+        struct curve *line = &t->lines[i];
 
         line->shown = line->rail != RAIL_CORE && line->rail != RAIL_UNCORE &&
                       line->rail != RAIL_OTHER && line->rail != RAIL_NONE;
@@ -138,21 +138,21 @@ static void choose_shown(struct trace *t)
     }
 }
 
-int trace_read(struct run *run, struct trace *ret, struct err *err)
+int curves_read(struct run *run, struct curves *ret, struct err *err)
 {
-    AUTO(trace) struct trace t = {.lines = xcalloc(TRACE_LINES_MAX, sizeof(*t.lines))};
-    AUTO(reading) struct reading reading = {.run = run, .trace = &t};
+    AUTO(curves) struct curves t = {.lines = xcalloc(CURVES_MAX, sizeof(*t.lines))};
+    AUTO(reading) struct reading reading = {.run = run, .curves = &t};
     int r = run_samples(run, add_sample, &reading, err);
 
     if (r < 0)
         return r;
     choose_shown(&t);
     *ret = t;
-    t = (struct trace){0};
+    t = (struct curves){0};
     return 0;
 }
 
-size_t trace_points(const struct trace *t)
+size_t curves_points(const struct curves *t)
 {
     size_t points = 0;
 
@@ -161,9 +161,9 @@ size_t trace_points(const struct trace *t)
     return points;
 }
 
-void trace_fit(struct trace *t, size_t max_points)
+void curves_fit(struct curves *t, size_t max_points)
 {
-    while (trace_points(t) > max_points) {
+    while (curves_points(t) > max_points) {
         struct thin *longest = &t->lines[0].thin;
 
         for (size_t i = 1; i < t->n; i++)
@@ -199,11 +199,11 @@ static void write_points(const struct thin *thin, struct json_writer *w)
     jw_end_array(w);
 }
 
-void trace_json(const struct trace *t, struct json_writer *w, const char *key)
+void curves_json(const struct curves *t, struct json_writer *w, const char *key)
 {
     jw_begin_array(w, key);
     for (size_t i = 0; i < t->n; i++) {
-        const struct trace_line *line = &t->lines[i];
+        const struct curve *line = &t->lines[i];
 
         if (line->thin.n == 0)
             continue;
