@@ -14,8 +14,8 @@
 #define SVG_MAX ((size_t)1 << 20)
 /* As wide as a phone: the letters keep their size. */
 #define NARROW_PX 380
-#define WIDE_PX   800
-#define HEIGHT_PX 500
+#define WIDE_PX   620
+#define HEIGHT_PX 400
 /* What is not image: tags and caption. */
 #define AROUND 1024
 

@@ -16,7 +16,7 @@ struct slimming {
     size_t n;
     struct buf *out;
     struct chart_colours colours[CHART_COLOURS];
-    bool styled; /* the style is written */
+    bool styled; /* the style is written: what comes is drawing */
     bool path;   /* inside of d="..." */
 };
 
@@ -92,7 +92,7 @@ static size_t step(struct slimming *s, size_t i)
         buf_addf(s->out, "var(--%c)", 'a' + colour);
         return skip;
     }
-    if (*p == '.' && i > 0 && isdigit((unsigned char)p[-1])) {
+    if (*p == '.' && s->styled && isdigit((unsigned char)p[-1])) {
         size_t kept = decimals(p + 1, left - 1, &skip);
 
         buf_add(s->out, p, kept ? kept + 1 : 0);
