@@ -62,43 +62,66 @@ function makeTable(openQuery) {
         byId('shown').textContent = order.length === rows.length ? number(rows.length) + ' queries'
             : number(order.length) + ' of ' + number(rows.length) + ' queries';
         grid.setAttribute('aria-rowcount', String(order.length + 1));
-        render();
+        renderAnew();
     }
 
     function makeRow(place) {
         const i = order[place], row = rows[i];
         const tr = make('tr', 'row' + (i === selection.row ? ' selected' : ''), ...COLUMNS.map(column =>
             make('td', 'w-' + column.id + (column.number ? ' number' : '') + (column.look ? ' ' + column.look(row) : ''),
-                make('bdi', '', column.text(row)))));
+                column.text(row))));
         tr.id = 'row-' + i;
         tr.setAttribute('aria-rowindex', String(place + 2));
         if (i === selection.row) tr.setAttribute('aria-selected', 'true');
-        tr.addEventListener('click', () => {
-            selection.set(i, 'table');
-            openQuery(i);
-        });
         return tr;
     }
 
-    function space(count) {
-        const cell = make('td', '');
-        cell.style.height = count * ROW + 'px';
-        const tr = make('tr', 'space', cell);
-        tr.setAttribute('aria-hidden', 'true');
-        return tr;
+    /* Rows that are in sight stay as they are; what comes in is made, what goes out is dropped. */
+    const above = make('tr', 'space', make('td', '')), below = make('tr', 'space', make('td', ''));
+    for (const space of [above, below]) space.setAttribute('aria-hidden', 'true');
+    const drawn = new Map(); /* place in the order -> row */
+
+    function setSpace(space, count) {
+        space.firstChild.style.height = count * ROW + 'px';
+        space.hidden = count === 0;
     }
 
     function render() {
-        const first = printing ? 0 : Math.max(0, Math.floor(scroller.scrollTop / ROW) - AROUND);
         const last = printing ? Math.min(order.length, PRINTED)
             : Math.min(order.length, Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + AROUND);
-        const list = [];
-        for (let place = Math.min(first, last); place < last; place++) list.push(makeRow(place));
-        body.replaceChildren(space(Math.min(first, last)), ...list, space(printing ? 0 : order.length - last));
+        const first = printing ? 0 : Math.min(last, Math.max(0, Math.floor(scroller.scrollTop / ROW) - AROUND));
+        for (const [place, tr] of drawn) {
+            if (place >= first && place < last) continue;
+            tr.remove();
+            drawn.delete(place);
+        }
+        setSpace(above, first);
+        setSpace(below, printing ? 0 : order.length - last);
+        for (let place = last - 1, next = below; place >= first; place--) {
+            if (!drawn.has(place)) {
+                drawn.set(place, makeRow(place));
+                next.before(drawn.get(place));
+            }
+            next = drawn.get(place);
+        }
         const active = byId('row-' + selection.row);
         if (active) grid.setAttribute('aria-activedescendant', active.id);
         else grid.removeAttribute('aria-activedescendant');
     }
+
+    function renderAnew() {
+        drawn.clear();
+        body.replaceChildren(above, below);
+        render();
+    }
+
+    body.addEventListener('click', event => {
+        const tr = event.target.closest('tr.row');
+        if (!tr) return;
+        const i = Number(tr.id.slice('row-'.length));
+        selection.set(i, 'table');
+        openQuery(i);
+    });
 
     let asked = false;
     function redraw() {
@@ -172,17 +195,17 @@ function makeTable(openQuery) {
             arrange();
         }
         reveal(row);
-        redraw();
+        renderAnew();
     });
 
     window.addEventListener('beforeprint', () => {
         printing = true;
-        render();
+        renderAnew();
         if (order.length > PRINTED)
             body.append(make('tr', '', Object.assign(make('td', '', 'The first ' + PRINTED + ' of ' +
                 number(order.length) + ' queries are printed.'), { colSpan: 3 })));
     });
-    window.addEventListener('afterprint', () => { printing = false; render(); });
+    window.addEventListener('afterprint', () => { printing = false; renderAnew(); });
 
     byId('by-run').append(...data.runs.map((run, i) => {
         const option = make('option', '', run.name);

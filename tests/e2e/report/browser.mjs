@@ -1,12 +1,14 @@
 // The browser of the tests: Debian's Chromium, headless, driven by playwright-core. CHROMIUM names
 // another one.
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 export async function startBrowser() {
-    const path = process.env.CHROMIUM || '/usr/bin/chromium';
-    if (!existsSync(path)) throw new Error(`there is no browser at ${path}: install chromium, or name one in CHROMIUM`);
+    const path = process.env.CHROMIUM ||
+        process.env.PATH.split(':').map(folder => join(folder, 'chromium')).find(existsSync);
+    if (!path || !existsSync(path)) throw new Error('there is no chromium: install it, or name one in CHROMIUM');
     // Chromium refuses its sandbox when it runs as root
     const args = process.getuid() === 0 ? ['--no-sandbox'] : [];
     return chromium.launch({ executablePath: path, args, headless: true });

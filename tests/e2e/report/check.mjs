@@ -247,34 +247,42 @@ async function policyHolds(page, { problems }) {
 // Ten thousand queries: few rows in the document, every frame of a long scroll drawn in time.
 async function largeScrolls(page) {
     assert.match(await shown(page), /^10\u202f000 queries$/);
-    const result = await page.evaluate(async () => {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const busy = async () => (await session.send('Performance.getMetrics')).metrics
+        .find(metric => metric.name === 'TaskDuration').value * 1e3;
+    const jumps = await page.evaluate(async () => {
         const scroller = document.getElementById('scroller'), end = scroller.scrollHeight - scroller.clientHeight;
-        const frames = [];
-        let rows = 0, blank = 0, before = performance.now();
-        for (let i = 0; i <= 60; i++) {
-            scroller.scrollTop = end * i / 60;
+        let rows = 0, blank = 0;
+        for (let i = 0; i <= 20; i++) {
+            scroller.scrollTop = end * i / 20;
             await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-            const now = performance.now(), box = scroller.getBoundingClientRect();
-            frames.push((now - before) / 2);
-            before = now;
-            rows = Math.max(rows, document.querySelectorAll('#body tr.row').length);
-            const seen = [...document.querySelectorAll('#body tr.row')].filter(tr => {
-                const r = tr.getBoundingClientRect();
-                return r.bottom > box.top + 40 && r.top < box.bottom;
-            }).length;
-            if (seen < Math.floor((box.height - 45) / 37)) blank++;
+            const box = scroller.getBoundingClientRect(), list = [...document.querySelectorAll('#body tr.row')];
+            rows = Math.max(rows, list.length);
+            const seen = list.map(tr => tr.getBoundingClientRect()).filter(r => r.bottom > box.top + 40 && r.top < box.bottom);
+            if (seen.length < Math.floor((box.height - 45) / 37)) blank++;
         }
-        return { rows, blank, median: frames.sort((a, b) => a - b)[30], last: document.querySelector('#body tr.row:nth-last-child(2) td').textContent };
+        return { rows, blank, last: document.querySelector('#body tr.row:nth-last-child(2) td').textContent };
     });
-    assert.ok(result.rows < 100, `${result.rows} rows in the document`);
-    assert.equal(result.blank, 0, 'no empty stretch comes into sight');
-    assert.equal(result.last, '10000');
-    assert.ok(result.median < 50, `a frame takes ${result.median.toFixed(1)} ms`);
-    const start = Date.now();
+    assert.ok(jumps.rows < 100, `${jumps.rows} rows in the document`);
+    assert.equal(jumps.blank, 0, 'no empty stretch comes into sight');
+    assert.equal(jumps.last, '10000');
+    // CPU time of the page, so that other work on the machine does not count
+    const before = await busy();
+    await page.evaluate(async () => {
+        const scroller = document.getElementById('scroller');
+        for (let i = 0; i < 60; i++) {
+            scroller.scrollTop -= 120; // a notch of the wheel
+            await new Promise(requestAnimationFrame);
+        }
+    });
+    const step = (await busy() - before) / 60;
+    assert.ok(step < 16, `a frame of scrolling takes ${step.toFixed(1)} ms`);
+    const sorting = await busy();
     await page.click('th.w-energy button');
     await frame(page);
-    assert.ok(Date.now() - start < 1500, `sorting took ${Date.now() - start} ms`);
-    console.log(`10 000 queries: ${result.rows} rows drawn, ${result.median.toFixed(1)} ms a frame`);
+    assert.ok(await busy() - sorting < 500, `sorting took ${await busy() - sorting} ms`);
+    console.log(`10 000 queries: ${jumps.rows} rows drawn, ${step.toFixed(1)} ms a frame of scrolling`);
 }
 
 async function withoutScript(page) {
@@ -286,12 +294,26 @@ async function withoutScript(page) {
     await assertFits(page);
 }
 
+// Every chart is drawn, on the paper of the screen it is on.
 async function chartsShow(page) {
-    const sizes = await page.$$eval('figure img', async list => {
-        for (const img of list) await img.decode();
-        return list.map(img => img.naturalWidth);
-    });
-    assert.ok(sizes.length > 0 && sizes.every(w => w > 100));
+    for (const [colorScheme, paper] of [['light', [255, 255, 255]], ['dark', [22, 25, 29]]]) {
+        await page.emulateMedia({ colorScheme });
+        const charts = await page.$$eval('figure img', async list => {
+            const out = [];
+            for (const img of list) {
+                await img.decode();
+                const canvas = document.createElement('canvas'), pen = canvas.getContext('2d');
+                pen.drawImage(img, 0, 0);
+                out.push({ width: img.naturalWidth, paper: [...pen.getImageData(2, 2, 1, 1).data].slice(0, 3) });
+            }
+            return out;
+        });
+        assert.ok(charts.length >= 5);
+        for (const chart of charts) {
+            assert.ok(chart.width > 300);
+            assert.deepEqual(chart.paper, paper);
+        }
+    }
 }
 
 async function printsLight(page) {
