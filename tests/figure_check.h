@@ -45,11 +45,17 @@ static inline void svg_add_path(struct svg_spots *s, const char *path, const cha
     const char *d = memmem(path, (size_t)(end - path), " d=\"", 4);
     unsigned colour = svg_colour(path, end);
     bool starts = true;
+    size_t first = s->n;
 
     if (!d)
         return;
     for (char *p = (char *)(uintptr_t)(d + 4); p < end && *p != '"';) {
         starts |= *p == 'M';
+        if (*p == 'Z' && s->n > first) { /* a line back to where it began */
+            GROW(s->items, s->n, s->cap);
+            s->items[s->n] = s->items[first];
+            s->items[s->n++].starts = false;
+        }
         if (!isdigit((unsigned char)*p) && *p != '-' && *p != '.') {
             p++;
             continue;
@@ -57,6 +63,7 @@ static inline void svg_add_path(struct svg_spots *s, const char *path, const cha
         GROW(s->items, s->n, s->cap);
         s->items[s->n].colour = colour;
         s->items[s->n].starts = starts;
+        first = starts ? s->n : first;
         starts = false;
         s->items[s->n].x = strtod(p, &p);
         s->items[s->n++].y = strtod(p, &p);

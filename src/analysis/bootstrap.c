@@ -112,27 +112,44 @@ static void add_columns(const struct two *weights, const double *x, const double
 /* A sample prepared for being drawn from. */
 struct source {
     size_t n_rows, n_columns;
+    size_t *place;    /* of each of the sample's columns: which column below */
     double *columns;  /* column after column; one of zeros makes their number even */
     uint16_t *counts; /* lane after lane, one per row */
     struct two *sums; /* column after column, LANES each */
 };
+
+/* Adds one column, unless it is there already: how many values are known is often the same for
+ * many of them. Returns its place. */
+static size_t source_add_column(struct source *src, const struct bootstrap_sample *s, size_t column)
+{
+    double *to = src->columns + src->n_columns * src->n_rows;
+
+    for (size_t i = 0; i < s->n_rows; i++)
+        to[i] = s->cells[i * s->n_columns + column];
+    for (size_t k = 0; k < src->n_columns; k++)
+        if (memcmp(src->columns + k * src->n_rows, to, src->n_rows * sizeof(*to)) == 0) {
+            memset(to, 0, src->n_rows * sizeof(*to));
+            return k;
+        }
+    return src->n_columns++;
+}
 
 static void source_init(struct source *src, const struct bootstrap_sample *s)
 {
     size_t even = s->n_columns + s->n_columns % 2;
 
     src->n_rows = s->n_rows;
-    src->n_columns = s->n_columns;
+    src->place = xcalloc(s->n_columns, sizeof(*src->place));
     src->columns = xcalloc(s->n_rows * even, sizeof(*src->columns));
     src->counts = xcalloc(s->n_rows * LANES, sizeof(*src->counts));
     src->sums = xcalloc_aligned(sizeof(struct two), even * TWOS, sizeof(*src->sums));
-    for (size_t i = 0; i < s->n_rows; i++)
-        for (size_t k = 0; k < s->n_columns; k++)
-            src->columns[k * s->n_rows + i] = s->cells[i * s->n_columns + k];
+    for (size_t k = 0; k < s->n_columns; k++)
+        src->place[k] = source_add_column(src, s, k);
 }
 
 static void source_release(struct source *src)
 {
+    free(src->place);
     free(src->columns);
     free(src->counts);
     free(src->sums);
@@ -224,27 +241,29 @@ static size_t figures_now(const struct bootstrap_sample *samples, size_t n_sampl
     return fewest;
 }
 
-/* The sums of one lane, of one source after the other. */
-static void take_sums(const struct source *sources, size_t n_sources, size_t lane, double *sums)
+/* The sums of one lane, of one sample after the other. */
+static void take_sums(const struct bootstrap_sample *samples, const struct source *sources,
+                      size_t n_samples, size_t lane, double *sums)
 {
-    for (const struct source *src = sources; src < sources + n_sources; src++)
-        for (size_t k = 0; k < src->n_columns; k++)
-            *sums++ = src->sums[k * TWOS + lane / 2].v[lane % 2];
+    for (size_t s = 0; s < n_samples; s++)
+        for (size_t k = 0; k < samples[s].n_columns; k++)
+            *sums++ = sources[s].sums[sources[s].place[k] * TWOS + lane / 2].v[lane % 2];
 }
 
 /* values[figure * resamples + resample] */
-static void resample_all(struct source *sources, size_t n_sources,
-                         const struct bootstrap_options *options, bootstrap_figures *figures,
-                         void *arg, double *sums, double *values, size_t n_ret)
+static void resample_all(const struct bootstrap_sample *samples, struct source *sources,
+                         size_t n_samples, const struct bootstrap_options *options,
+                         bootstrap_figures *figures, void *arg, double *sums, double *values,
+                         size_t n_ret)
 {
     struct rng rng = rng_seed(options->seed, RNG_STREAM_BOOTSTRAP);
     AUTO_FREE double *one = xcalloc(n_ret, sizeof(*one));
 
     for (size_t b = 0; b < options->resamples; b += LANES) {
-        for (size_t s = 0; s < n_sources; s++)
+        for (size_t s = 0; s < n_samples; s++)
             source_resample(&sources[s], &rng);
         for (size_t lane = 0; lane < LANES && b + lane < options->resamples; lane++) {
-            take_sums(sources, n_sources, lane, sums);
+            take_sums(samples, sources, n_samples, lane, sums);
             figures(arg, sums, one);
             for (size_t f = 0; f < n_ret; f++)
                 values[f * options->resamples + b + lane] = one[f];
@@ -274,7 +293,7 @@ void bootstrap(const struct bootstrap_sample *samples, size_t n_samples,
         return;
     for (size_t s = 0; s < n_samples; s++)
         source_init(&sources[s], &samples[s]);
-    resample_all(sources, n_samples, &o, figures, arg, sums, values, n_ret);
+    resample_all(samples, sources, n_samples, &o, figures, arg, sums, values, n_ret);
     for (size_t f = 0; f < n_ret; f++)
         set_ends(&ret[f], values + f * o.resamples, o.resamples, tail_share(fewest));
     for (size_t s = 0; s < n_samples; s++)

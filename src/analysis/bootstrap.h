@@ -46,7 +46,7 @@
  *
  * Memory: at most BOOTSTRAP_ROWS_MAX rows of 8 bytes per column are kept. Later records are added
  * to the rows there are, in turn: rows are then groups of records, which for figures that do not
- * change when every sum is doubled (means, ratios) gives the same interval within 1 %.
+ * change when every sum is doubled (means, ratios) moves an interval's width by half a percent.
  *
  * Pure: any thread, one sample for one thread at a time.
  */

@@ -16,8 +16,10 @@
  *     if (r == -EFBIG) { arrow_write_batch(...); arrow_builder_clear(b); put the row again }
  *
  * A put never fails and never allocates per value: buffers double and are kept by _clear, so memory
- * is flat from batch to batch. Putting into a column of another type is a bug and asserts; a wrong
- * number of puts is found by _end_row. Not for use by two threads at once.
+ * is flat from batch to batch. A column that has seen nothing but nulls is asleep: its nulls are
+ * counted, its buffers not touched, as most columns of most rows are empty. Putting into a column
+ * of another type is a bug and asserts; a wrong number of puts is found by _end_row. Not for use by
+ * two threads at once.
  */
 #ifndef IPW_ARROW_BUILDER_H
 #define IPW_ARROW_BUILDER_H
@@ -36,12 +38,23 @@
 
 struct arrow_builder;
 
-/* Open only so that the puts can be inlined: use the functions. A row touches every column, so what
- * a put of a number needs lies in one cache line. */
+/* What a column has that not every put of a row needs. */
+struct arrow_column_rest {
+    const size_t *want; /* the length this column must have when a row ends */
+    char *text;         /* `extent` bytes */
+    size_t text_cap;
+    size_t room; /* what cap is when awake */
+    bool listed; /* below a list: never asleep, as its length follows no row */
+    char *name;
+    const struct json *member; /* scratch of arrow_put_json */
+};
+
+/* Open only so that the puts can be inlined: use the functions. A row touches every column, so one
+ * is a cache line, and hundreds stay in the cache. */
 struct arrow_column {
     _Alignas(64) size_t len; /* values, nulls included */
-    size_t cap;              /* values that fit; a multiple of 8 */
-    size_t null_count;       /* 0: `validity` means nothing yet */
+    size_t cap;              /* values that fit; a multiple of 8; 0: asleep */
+    size_t null_count;       /* when awake; 0: `validity` means nothing yet */
     uint8_t *validity;       /* bit i: value i is there; the bits from len on are 0 */
     union {
         int64_t *i64;
@@ -49,15 +62,15 @@ struct arrow_column {
         uint8_t *bits;    /* bool; the bits from len on are 0 */
         int32_t *offsets; /* text, list: cap + 1 of them */
     };
-    const size_t *want; /* the length this column must have when a row ends */
-    size_t span;        /* columns from this one to the next that is not below it */
-    enum arrow_type type;
     size_t extent; /* text: bytes, list: items, so far; others: 0 */
-    char *text;
-    size_t text_cap;
-    char *name;
-    const struct json *member; /* scratch of arrow_put_json */
+    uint32_t span; /* columns from this one to the next that is not below it */
+    enum arrow_type type;
+    struct arrow_column_rest *rest;
 };
+static_assert(sizeof(struct arrow_column) == 64, "a column is a cache line");
+
+/* So many rows a column sleeps at most: its buffers are then as many zeros. */
+#define ARROW_SLEEP_ROWS 1024
 
 /* Whether such fields can be written: the types marked W in schema.h, lists with one child, leaves
  * with none, nesting up to ARROW_WRITE_DEPTH_MAX. -ENOTSUP, -EINVAL or -E2BIG with the field's
@@ -92,7 +105,7 @@ void arrow_put_null(struct arrow_column *c);
 /* Text; p NULL = null. Invalid UTF-8 is stored with U+FFFD for each bad byte. Copies. */
 void arrow_put_text(struct arrow_column *c, const char *p, size_t n);
 
-/* Makes room for more values. Only for the puts below. */
+/* Wakes the column, and makes room for one more value. Only for the puts below. */
 void arrow_column_grow(struct arrow_column *c);
 
 /* The number of the next value, which is marked present. */
@@ -100,7 +113,7 @@ static inline size_t arrow_column_push(struct arrow_column *c)
 {
     size_t i = c->len;
 
-    if (__builtin_expect(i == c->cap, 0))
+    if (__builtin_expect(i >= c->cap, 0))
         arrow_column_grow(c);
     if (c->null_count)
         c->validity[i / 8] = (uint8_t)(c->validity[i / 8] | 1u << i % 8);
@@ -139,17 +152,13 @@ static inline void arrow_put_bool(struct arrow_column *c, bool value)
     c->bits[i / 8] = (uint8_t)(c->bits[i / 8] | (unsigned)value << i % 8);
 }
 
-/* A null in a column of numbers: most of a record is. */
-static inline void arrow_put_null_number(struct arrow_column *c)
+/* A null in a column without children: most of a record is, and most of those columns sleep. */
+static inline void arrow_put_null_leaf(struct arrow_column *c)
 {
-    assert(c->type == ARROW_INT64 || c->type == ARROW_FLOAT64);
-    if (__builtin_expect(c->null_count == 0 || c->len == c->cap, 0)) {
+    if (__builtin_expect(c->cap > 0, 0))
         arrow_put_null(c);
-        return;
-    }
-    arrow_column_foresee(c);
-    c->i64[c->len++] = 0;
-    c->null_count++;
+    else
+        c->len++;
 }
 
 /* A struct that is there; each child then gets one value. */
@@ -172,6 +181,18 @@ static inline struct arrow_column *arrow_column_child(struct arrow_column *c)
 static inline struct arrow_column *arrow_column_sibling(struct arrow_column *c)
 {
     return c + c->span;
+}
+
+/* How many of a column's values are null. */
+static inline size_t arrow_column_nulls(const struct arrow_column *c)
+{
+    return c->cap == 0 ? c->len : c->null_count;
+}
+
+/* Whether value i of a column is. */
+static inline bool arrow_column_is_null(const struct arrow_column *c, size_t i)
+{
+    return c->cap == 0 || (c->null_count && !(c->validity[i / 8] >> i % 8 & 1));
 }
 
 /*

@@ -67,15 +67,10 @@ void arrow_put_row(struct arrow_builder *b, const struct arrow_array *batch, int
         arrow_put_value(c, &batch->children[k], i);
 }
 
-static bool built_null(const struct arrow_column *c, size_t i)
-{
-    return c->null_count && !(c->validity[i / 8] >> i % 8 & 1);
-}
-
 /* Value i of a column of the other builder. */
 static void put_built(struct arrow_column *to, const struct arrow_column *from, size_t i)
 {
-    if (from->type == ARROW_NULL || built_null(from, i)) {
+    if (arrow_column_is_null(from, i)) {
         arrow_put_null(to);
         return;
     }
@@ -90,7 +85,7 @@ static void put_built(struct arrow_column *to, const struct arrow_column *from, 
         arrow_put_f64(to, from->f64[i]);
         break;
     case ARROW_UTF8:
-        arrow_put_text(to, from->text ? from->text + from->offsets[i] : "",
+        arrow_put_text(to, from->rest->text ? from->rest->text + from->offsets[i] : "",
                        (size_t)(from->offsets[i + 1] - from->offsets[i]));
         break;
     case ARROW_LIST:

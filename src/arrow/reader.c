@@ -13,12 +13,16 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Pages that were read are given back when this much has been passed. */
+#define BEHIND_BYTES ((size_t)4 << 20)
+
 struct arrow_reader {
     struct ipc_stream stream;
     char *name;
     void *mapping; /* NULL = the bytes are the caller's */
     size_t position;
-    size_t paid; /* bytes that have added to the stream's allowance */
+    size_t dropped; /* bytes of the mapping in front of which no page is kept */
+    size_t paid;    /* bytes that have added to the stream's allowance */
     struct ipc_memory batch;
 };
 
@@ -137,11 +141,23 @@ int64_t arrow_reader_position(const struct arrow_reader *r)
     return (int64_t)r->position;
 }
 
+/* What a reader has passed still counts as the program's memory until it is given back; whoever
+ * looks there again (a dictionary) gets the page from the file anew. */
+static void drop_behind(const struct arrow_reader *r, size_t position, size_t *dropped)
+{
+    if (!r->mapping || position < *dropped + BEHIND_BYTES)
+        return;
+    position -= position % BEHIND_BYTES;
+    madvise((char *)r->mapping + *dropped, position - *dropped, MADV_DONTNEED);
+    *dropped = position;
+}
+
 int arrow_reader_next(struct arrow_reader *r, const struct arrow_array **ret, struct err *err)
 {
     struct ipc_stream *s = &r->stream;
 
     ipc_memory_reset(&r->batch);
+    drop_behind(r, r->position, &r->dropped);
     for (;;) {
         struct ipc_message m;
         int result = ipc_message_read(s, r->position, &m, err);
@@ -168,9 +184,11 @@ int arrow_reader_rows(const struct arrow_reader *r, int64_t *ret, struct err *er
     const struct ipc_stream *s = &r->stream;
     struct ipc_message m;
     int64_t total = 0, rows;
+    size_t dropped = 0;
     int result = ipc_message_read(s, 0, &m, err);
 
     for (; result > 0; result = ipc_message_read(s, m.end, &m, err)) {
+        drop_behind(r, m.start, &dropped);
         if (m.type != IPC_RECORD_BATCH)
             continue;
         result = ipc_batch_rows(s, &m, &rows, err);

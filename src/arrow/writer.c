@@ -269,7 +269,7 @@ static void lay_out_body(struct body *body, const struct arrow_builder *b)
         size_t n_spans = arrow_column_spans(&columns[i], spans);
 
         body->nodes[2 * i] = (int64_t)columns[i].len;
-        body->nodes[2 * i + 1] = (int64_t)columns[i].null_count;
+        body->nodes[2 * i + 1] = (int64_t)arrow_column_nulls(&columns[i]);
         for (size_t k = 0; k < n_spans; k++)
             add_buffer(body, &spans[k]);
     }

@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CHECKSUM_BLOCK 32
+#define CHECKSUM_LANES 4
+#define CHECKSUM_BLOCK (8 * CHECKSUM_LANES)
 
 /* 64 bits over pieces: all zero is the start, the pieces may be cut anywhere. */
 struct checksum {
-    uint64_t lanes[CHECKSUM_BLOCK / 8];
+    struct checksum_lanes {
+        uint64_t at[CHECKSUM_LANES];
+    } lanes;
     unsigned char tail[CHECKSUM_BLOCK]; /* bytes that do not fill a block yet */
     uint64_t len;
 };

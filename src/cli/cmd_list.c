@@ -1,6 +1,7 @@
 /*
  * ipw list: what is available here, and why something is not.
  */
+#include "analysis/analysis.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/commands.h"
@@ -22,10 +23,6 @@ static const struct option options[] = {
     {"json", OPT_FLAG, offsetof(struct list_args, json), "one JSON document on stdout"},
     {0},
 };
-
-/* Kinds whose stage is not built yet. */
-static const struct plugin *const none[] = {NULL};
-static const struct registry analyses = {"analysis", "analyses", none};
 
 static const struct registry *const registries[] = {&clients,  &datasets, &collectors, &scorers,
                                                     &analyses, &plots,    NULL};

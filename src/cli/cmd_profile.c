@@ -100,7 +100,7 @@ static void print_outcome(struct profile_outcome *o, bool json)
         log_warning("nothing was recorded");
 }
 
-static void cool_down(int64_t ns, struct interrupt *i)
+void profile_cool_down(int64_t ns, struct interrupt *i)
 {
     mono_ns until = mono_now() + ns;
 
@@ -121,7 +121,7 @@ static int profile_all(const struct profile_args *a, struct profile_options *o)
         int once;
 
         if (k > 1)
-            cool_down(a->cooldown_ns, &interrupt);
+            profile_cool_down(a->cooldown_ns, &interrupt);
         o->repetition = k;
         once = profile_once(o, &interrupt, &outcome);
         status = once == EXIT_INTERRUPTED || status == EXIT_DONE ? once : status;

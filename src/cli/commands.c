@@ -10,10 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* one a line */
+/* clang-format off */
 const struct command *const commands[] = {
-    &cmd_profile,  &cmd_plot,   &cmd_report,     &cmd_measure, &cmd_doctor, &cmd_list,
-    &cmd_validate, &cmd_export, &cmd_completion, &cmd_help,    NULL,
+    &cmd_profile,
+    &cmd_sweep,
+    &cmd_compare,
+    &cmd_validate,
+    &cmd_analyze,
+    &cmd_plot,
+    &cmd_report,
+    &cmd_export,
+    &cmd_measure,
+    &cmd_doctor,
+    &cmd_list,
+    &cmd_serve_pocket,
+    &cmd_completion,
+    &cmd_help,
+    NULL,
 };
+/* clang-format on */
 
 const struct command *command_find(const char *name, struct err *err)
 {

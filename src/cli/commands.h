@@ -15,6 +15,8 @@ enum {
     EXIT_INTERRUPTED = 130 /* everything is saved */
 };
 
+extern const struct command cmd_analyze;
+extern const struct command cmd_compare;
 extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
 extern const struct command cmd_export;
@@ -24,6 +26,8 @@ extern const struct command cmd_measure;
 extern const struct command cmd_plot;
 extern const struct command cmd_profile;
 extern const struct command cmd_report;
+extern const struct command cmd_serve_pocket;
+extern const struct command cmd_sweep;
 extern const struct command cmd_validate;
 
 /* NULL-ended, in the order of `ipw --help`. */

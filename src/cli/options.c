@@ -255,7 +255,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *args,
     ret_operands->items = xcalloc((size_t)argc + 1, sizeof(*ret_operands->items));
     ret_operands->n = 0;
     ret_operands->argc = argc;
-    ret_operands->argv = argv;
+    ret_operands->argv = (const char *const *)argv;
     for (const struct option *o = c->options; o && o->name; o++)
         set_initial(o, args);
     while (r == 0 && w.next < argc) {

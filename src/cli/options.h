@@ -53,7 +53,7 @@ struct operands {
     size_t n;
     /* All words after the command's name, options too: what was typed. */
     int argc;
-    char *const *argv;
+    const char *const *argv;
 };
 
 struct command {

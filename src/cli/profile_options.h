@@ -10,7 +10,7 @@
 #define PROFILE_AT(args, member, field) \
     (offsetof(args, member) + offsetof(struct profile_options, field))
 
-/* clang-format off: a table */
+/* clang-format off */
 /* All but model, concurrency and request-rate, of which a sweep takes lists. */
 #define PROFILE_OPTIONS_COMMON(args, m)                                                              \
     {                                                                                                \
@@ -148,7 +148,7 @@
 /* clang-format on */
 
 /* The default of --client. */
-#define PROFILE_CLIENT "openai"
+#define PROFILE_CLIENT "pocket"
 
 /* What the table cannot check; prints what is wrong. */
 int profile_options_check(const struct profile_options *o);
@@ -156,5 +156,8 @@ int profile_options_check(const struct profile_options *o);
 /* Runs it, with progress and messages; returns the exit status. The outcome is to be released. */
 int profile_once(const struct profile_options *o, struct interrupt *interrupt,
                  struct profile_outcome *ret);
+
+/* A pause between two runs; an interrupt ends it. */
+void profile_cool_down(int64_t ns, struct interrupt *i);
 
 #endif

@@ -114,7 +114,7 @@ void progress_format(const struct profile_progress *s, int columns, char *text, 
         part(&l, "  %.4g J/tok", s->joules_per_token);
     if (s->in_flight > 1)
         part(&l, "  %" PRId64 " in flight", s->in_flight);
-    if (!isnan(s->eta_s)) {
+    if (s->eta_s > 0) {
         format_duration(s_to_ns(s->eta_s), duration, sizeof(duration));
         part(&l, "  ETA %s", duration);
     }

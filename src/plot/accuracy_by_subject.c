@@ -4,6 +4,7 @@
  */
 #include "plot/figures.h"
 
+#include "analysis/interval.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "plot/figure.h"
@@ -113,16 +114,15 @@ static void draw_rows(struct chart *c, const struct subject *items, size_t n)
     int series = chart_series(c, "Correct, with 95 % interval (Wilson)");
 
     for (size_t i = 0; i < n; i++) {
-        double low, high;
+        struct interval w = interval_wilson(items[i].correct, items[i].scored);
 
-        figure_wilson(items[i].correct, items[i].scored, &low, &high);
         names[i] = items[i].name;
         snprintf(counts[i], sizeof(counts[i]), "%" PRId64 " of %" PRId64, items[i].correct,
                  items[i].scored);
         remarks[i] = counts[i];
         at[i] = (double)i;
-        share[i] = accuracy(&items[i]);
-        chart_whisker(c, series, CHART_X, at[i], low, high);
+        share[i] = w.value;
+        chart_whisker(c, series, CHART_X, at[i], w.low, w.high);
     }
     chart_axis(c, CHART_Y, &(struct axis){.rows = names, .remarks = remarks, .n_rows = n});
     chart_points(c, series, share, at, n);

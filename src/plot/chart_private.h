@@ -113,6 +113,9 @@ double axis_px(const struct panel_axis *a, double value);
 /* marks: draws the items. */
 void marks_draw(struct chart *c);
 
+/* png: appends an RGB24 picture as a file. */
+int png_write(cairo_surface_t *s, struct buf *ret, struct err *err);
+
 /* svg: makes cairo's document the same each time and safe to put beside others in one page.
  * Appends it to ret. */
 int svg_finish(const char *document, size_t n, const char *title, struct buf *ret, struct err *err);

@@ -81,7 +81,7 @@ int chart_render(struct chart *c, enum plot_format format, struct buf *ret, stru
     cairo_destroy(c->cr);
     c->cr = NULL;
     if (status == CAIRO_STATUS_SUCCESS && format == PLOT_PNG)
-        status = cairo_surface_write_to_png_stream(surface, write_bytes, &out);
+        return png_write(surface, ret, err);
     cairo_surface_finish(surface);
     if (status == CAIRO_STATUS_SUCCESS)
         status = cairo_surface_status(surface);

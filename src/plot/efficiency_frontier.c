@@ -4,6 +4,7 @@
  */
 #include "plot/figures.h"
 
+#include "analysis/interval.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "plot/figure.h"
@@ -71,11 +72,11 @@ static void draw_frontier(struct chart *c, const struct overview *o, size_t n)
 static void draw_run(struct chart *c, const struct overview *o)
 {
     int series = chart_series(c, o->name), bars = chart_series_like(c, series, NULL, CHART_SOLID);
-    double x = o->mean_j, y = accuracy(o), low, high, half = 1.959963985 * o->mean_j_error;
+    struct interval w = interval_wilson(o->correct, o->scored);
+    double x = o->mean_j, y = w.value, half = 1.959963985 * o->mean_j_error;
 
     chart_points(c, series, &x, &y, 1);
-    figure_wilson(o->correct, o->scored, &low, &high);
-    chart_whisker(c, bars, CHART_Y, x, low, high);
+    chart_whisker(c, bars, CHART_Y, x, w.low, w.high);
     /* on a log axis an interval that reaches 0 has no place */
     if (half > 0 && half < x)
         chart_whisker(c, bars, CHART_X, y, x - half, x + half);
@@ -87,11 +88,10 @@ static void accuracy_range(const struct overview *o, size_t n, double *ret_low, 
     *ret_low = 1;
     *ret_high = 0;
     for (size_t i = 0; i < n; i++) {
-        double low, high;
+        struct interval w = interval_wilson(o[i].correct, o[i].scored);
 
-        figure_wilson(o[i].correct, o[i].scored, &low, &high);
-        *ret_low = fmin(*ret_low, floor(low * 10) / 10);
-        *ret_high = fmax(*ret_high, ceil(high * 10) / 10);
+        *ret_low = fmin(*ret_low, floor(w.low * 10) / 10);
+        *ret_high = fmax(*ret_high, ceil(w.high * 10) / 10);
     }
 }
 

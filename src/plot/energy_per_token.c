@@ -5,6 +5,7 @@
  */
 #include "plot/figures.h"
 
+#include "analysis/basis.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "core/stats.h"
@@ -28,9 +29,12 @@ static void energies_release(struct energies *e)
 static void add_record(void *arg, const struct record *r)
 {
     struct energies *e = arg;
-    double tokens = (double)r->tokens.output, j = record_joules(r) / tokens;
+    double tokens = (double)r->tokens.output, j;
     double low = r->measurement.low_j / tokens, high = r->measurement.high_j / tokens;
+    struct basis basis;
 
+    basis_of(r, &basis);
+    j = basis.energy_j / tokens;
     if (!record_ok(r) || r->tokens.output <= 0 || !isfinite(j))
         return;
     figure_values_add(&e->per_token_j, j);

@@ -128,17 +128,6 @@ double figure_t95(int64_t degrees)
     return t;
 }
 
-void figure_wilson(int64_t hits, int64_t n, double *ret_low, double *ret_high)
-{
-    double z2 = 1.959963985 * 1.959963985, share = (double)hits / (double)n;
-    double middle = (share + z2 / (2 * (double)n)) / (1 + z2 / (double)n);
-    double half =
-        sqrt(z2 * (share * (1 - share) + z2 / (4 * (double)n)) / (double)n) / (1 + z2 / (double)n);
-
-    *ret_low = fmax(0, middle - half);
-    *ret_high = fmin(1, middle + half);
-}
-
 bool figure_wants_log(double lo, double hi)
 {
     return lo > 0 && hi > 30 * lo;

@@ -42,8 +42,6 @@ size_t figure_cdf(const double *sorted, size_t n, double *x, double *y);
 void figure_quantity(double value, const char *unit, char text[FIGURE_TEXT_MAX]);
 /* Student's t that 97.5 % of the distribution with so many degrees of freedom lies below. */
 double figure_t95(int64_t degrees);
-/* Wilson's 95 % interval of a share of n. */
-void figure_wilson(int64_t hits, int64_t n, double *ret_low, double *ret_high);
 /* Whether values that range from lo to hi are better shown on a log axis. */
 bool figure_wants_log(double lo, double hi);
 

@@ -1,5 +1,6 @@
 #include "plot/overview.h"
 
+#include "analysis/basis.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "core/stats.h"
@@ -24,7 +25,7 @@ static void sums_release(struct sums *s)
 static void add_record(void *arg, const struct record *r)
 {
     struct sums *s = arg;
-    double joules = record_joules(r);
+    struct basis basis;
 
     if (r->correct >= 0) {
         s->o->scored++;
@@ -34,12 +35,13 @@ static void add_record(void *arg, const struct record *r)
         return;
     if (isfinite(r->latency.total_s))
         figure_values_add(&s->total_s, r->latency.total_s);
-    if (!isfinite(joules))
+    basis_of(r, &basis);
+    if (isnan(basis.energy_j))
         return;
-    figure_values_add(&s->joules, joules);
+    figure_values_add(&s->joules, basis.energy_j);
     s->o->estimated |= figure_is_estimated(r);
     if (r->tokens.output > 0) {
-        s->token_j += joules;
+        s->token_j += basis.energy_j;
         s->tokens += (double)r->tokens.output;
     }
 }

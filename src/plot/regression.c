@@ -5,6 +5,7 @@
  */
 #include "plot/figures.h"
 
+#include "analysis/basis.h"
 #include "analysis/fit.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -60,25 +61,27 @@ static bool latency_point(const struct record *r, double *ret_x, double *ret_y)
     return true;
 }
 
+/* The same points as `ipw analyze --analysis regression` takes. */
 static bool energy_point(const struct record *r, double *ret_x, double *ret_y)
 {
+    struct basis basis;
+
+    basis_of(r, &basis);
     *ret_x = total_tokens(r);
-    *ret_y = record_joules(r);
+    *ret_y = basis.reported_j;
     return true;
 }
 
-/* The mean power of the rails that the energy is of; where the record has no energy, what its
- * power sensor showed. A power of nothing is a sensor that did not answer. */
+/* What the power sensor showed, else the energy over the time. A power of nothing is a sensor that
+ * did not answer. */
 static bool power_point(const struct record *r, double *ret_x, double *ret_y)
 {
-    const double shown[] = {record_watts(r), r->gpu_w.avg, r->gpu_w.median, r->gpu_w.max,
-                            r->gpu_w.min};
+    struct basis basis;
 
+    basis_of(r, &basis);
     *ret_x = total_tokens(r);
-    *ret_y = NAN;
-    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown) && isnan(*ret_y); i++)
-        *ret_y = shown[i];
-    return fabs(*ret_y) >= 1e-12;
+    *ret_y = isnan(basis.sensor_w) ? basis.power_w : basis.sensor_w;
+    return fabs(*ret_y) >= BASIS_ZERO;
 }
 
 static void add_record(void *arg, const struct record *r)

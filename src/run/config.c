@@ -79,7 +79,10 @@ static void write_known(struct json_writer *w, const struct profile_options *o, 
     jw_text(w, "model", model);
     if (with_output_dir)
         jw_text(w, "output_dir", o->output_dir);
-    jw_int(w, "max_concurrency", o->concurrency);
+    write_count(w, "max_concurrency",
+                o->concurrency > 0     ? o->concurrency
+                : isnan(o->rate_per_s) ? 1
+                                       : -1);
     write_count(w, "max_queries", o->max_queries);
     write_params(w, "additional_parameters", &o->generation);
     jw_int(w, "warmup_queries", o->warmup);
@@ -158,7 +161,7 @@ static void add_shown(struct buf *out, const char *word)
     add_word(out, buf_str(&shown));
 }
 
-char *config_command_line(const char *command, int argc, char *const *argv)
+char *config_command_line(const char *command, int argc, const char *const *argv)
 {
     struct buf line = BUF_INIT(BUF_MAX_OWN);
 

@@ -17,6 +17,6 @@ char *config_json(const struct profile_options *o, const char *model, const char
                   bool with_output_dir);
 
 /* "ipw COMMAND words...", as it would be typed again, without secrets. The caller frees. */
-char *config_command_line(const char *command, int argc, char *const *argv);
+char *config_command_line(const char *command, int argc, const char *const *argv);
 
 #endif

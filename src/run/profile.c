@@ -207,6 +207,24 @@ static char *label_of(struct session *s)
     return hardware_label(name, meter_system(s->meter)->cpu_brand);
 }
 
+/* Nobody should have to find out at the end. */
+static void warn_of_source(const struct session *s)
+{
+    const struct channel *channels;
+    size_t n = sampler_channels(meter_sampler(s->meter), &channels);
+    bool measured = false, any = false;
+
+    for (size_t i = 0; i < n; i++) {
+        any = any || meter_counts(s->meter, i);
+        measured = measured || (meter_counts(s->meter, i) && !channels[i].estimated);
+    }
+    if (!any)
+        log_warning("NO ENERGY WILL BE MEASURED: no sensor is used (ipw doctor says why)");
+    else if (!measured)
+        log_warning("ENERGY WILL BE ESTIMATED from CPU utilisation: nothing here measures it (ipw "
+                    "doctor says why)");
+}
+
 static int open_meter(struct session *s, struct err *err)
 {
     struct meter_options wanted = {.collectors = s->options->telemetry,
@@ -214,9 +232,11 @@ static int open_meter(struct session *s, struct err *err)
                                    .params = &s->options->collector_params};
     int r = meter_open(&wanted, &s->meter, err);
 
-    if (r == 0)
-        s->hardware = label_of(s);
-    return r;
+    if (r < 0)
+        return r;
+    s->hardware = label_of(s);
+    warn_of_source(s);
+    return 0;
 }
 
 static void seen_before(void *arg, int64_t index, double end_s)
@@ -231,11 +251,11 @@ static void seen_before(void *arg, int64_t index, double end_s)
 static char *run_path(const struct session *s)
 {
     AUTO_FREE char *name = run_name(s->hardware, s->model, s->dataset->title);
+    AUTO_FREE char *repetition =
+        s->options->repetition > 1 ? xasprintf("_r%lld", (long long)s->options->repetition) : NULL;
 
-    if (s->options->repetition > 1)
-        return xasprintf("%s/%s_r%lld", s->options->output_dir, name,
-                         (long long)s->options->repetition);
-    return xasprintf("%s/%s", s->options->output_dir, name);
+    return xasprintf("%s/%s%s%s", s->options->output_dir, name,
+                     s->options->suffix ? s->options->suffix : "", repetition ? repetition : "");
 }
 
 /* summary.json of the part before, whose totals go on. */

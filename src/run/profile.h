@@ -54,6 +54,7 @@ struct profile_options {
 
     /* not from the command line as they stand */
     const char *command_line; /* for summary.json, without secrets */
+    const char *suffix;       /* of the directory's name, for a point of a sweep; NULL = none */
     int64_t repetition;       /* 1, or k of --repeat: then in a directory of its own, shuffled */
 };
 

@@ -170,7 +170,10 @@ static void write_load(const struct session *s, struct json_writer *w)
 
     jw_begin_object(w, "load");
     jw_text(w, "mode", l->open_loop ? "open" : "closed");
-    jw_int(w, "concurrency", s->options->concurrency);
+    if (l->open_loop && s->options->concurrency == 0)
+        jw_null(w, "concurrency");
+    else
+        jw_int(w, "concurrency", s->options->concurrency > 0 ? s->options->concurrency : 1);
     jw_int(w, "peak_in_flight", l->peak_in_flight);
     jw_real(w, "requested_rate", l->requested_rate);
     jw_real(w, "planned_rate", l->planned_rate);
@@ -230,10 +233,24 @@ static void write_telemetry(struct session *s, struct json_writer *w)
     jw_end_object(w);
 }
 
+/* Where the zero of all times in records and samples lies, so that other logs can be laid beside
+ * them. */
+static void write_clock(const struct session *s, struct json_writer *w)
+{
+    char text[32];
+
+    clock_format_utc(s->started.wall_ns + (s->run_start - s->started.mono), text, sizeof(text));
+    jw_begin_object(w, "clock");
+    jw_text(w, "zero_utc", text);
+    jw_real(w, "zero_monotonic_s", ns_to_s(s->run_start));
+    jw_end_object(w);
+}
+
 static void write_more(void *arg, struct json_writer *w)
 {
     struct session *s = arg;
 
+    write_clock(s, w);
     if (s->client->describe) {
         jw_begin_object(w, "client_info");
         s->client->describe(s->ctx, w);
@@ -287,21 +304,22 @@ static int add_up(struct session *s, struct err *err)
     return r;
 }
 
-int session_summary(struct session *s, struct err *err)
+/* A run that was whole already keeps what was said of it. */
+static bool is_untouched(const struct session *s)
+{
+    return s->before.root && s->outcome->asked == 0 && !sink_was_killed(s->sink);
+}
+
+static int write_summary(struct session *s, struct err *err)
 {
     AUTO_FREE char *config = config_json(s->options, s->model, s->scorer, true);
-    AUTO(buf) struct buf text = BUF_INIT(SUMMARY_MAX);
     const char *began = json_text(json_get(s->before.root, "started_at"), NULL);
     const struct device *devices, *gpu = NULL;
     size_t n = sampler_devices(meter_sampler(s->meter), &devices);
     int64_t now = clock_anchor_now().wall_ns;
-    int r = add_up(s, err);
 
     for (size_t i = 0; i < n && !gpu; i++)
         gpu = devices[i].kind == DEVICE_GPU ? &devices[i] : NULL;
-    if (r < 0)
-        return r;
-    judge(s);
     struct summary summary = {
         .model = s->model,
         .config = config,
@@ -318,7 +336,19 @@ int session_summary(struct session *s, struct err *err)
         .started_at = began,
         .finished_wall_ns = now,
     };
-    r = summary_write(sink_fd(s->sink), &summary, write_more, s, err);
+    return summary_write(sink_fd(s->sink), &summary, write_more, s, err);
+}
+
+int session_summary(struct session *s, struct err *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT(SUMMARY_MAX);
+    int r = add_up(s, err);
+
+    if (r < 0)
+        return r;
+    judge(s);
+    if (!is_untouched(s))
+        r = write_summary(s, err);
     if (r == 0 && fs_read_all(sink_fd(s->sink), "summary.json", &text, NULL) == 0)
         s->outcome->summary = buf_take(&text);
     return r;

@@ -37,40 +37,40 @@ void shard_name(char name[PART_NAME_MAX], uint64_t part, uint64_t parts)
 
 static int write_chunk(struct hfwriter *w, struct err *err)
 {
-    int r = fs_write_full(w->part_fd, w->chunk, w->chunk_len, err);
+    const char *p = w->chunk + w->chunk_from;
+    size_t n = w->chunk_to - w->chunk_from;
 
-    w->chunk_len = 0;
-    return r;
+    checksum_add(&w->batch_sum, p, n);
+    w->batch_bytes += n;
+    w->chunk_from = w->chunk_to = w->chunk_to % CHUNK_BYTES;
+    return fs_write_full(w->part_fd, p, n, err);
 }
 
 /* The sink of a part: counts and sums what passes. A batch has hundreds of small buffers that end
- * anywhere; the kernel takes one aligned chunk that is still in the cache in half the time. */
+ * anywhere. The kernel takes chunks that are still in the cache, and end where its large pages do,
+ * in half the time, and the sum over them is made in half the time, too. */
 static int write_to_part(void *ctx, const struct iovec *parts, size_t n_parts, struct err *err)
 {
     struct hfwriter *w = ctx;
     int r = 0;
 
+    w->chunk_from = w->chunk_to = (w->offset + w->batch_bytes) % CHUNK_BYTES;
     for (size_t i = 0; r == 0 && i < n_parts; i++) {
         const char *p = parts[i].iov_base;
         size_t left = parts[i].iov_len;
 
-        checksum_add(&w->batch_sum, p, left);
-        w->batch_bytes += left;
         while (r == 0 && left > 0) {
-            size_t room = CHUNK_BYTES - w->chunk_len, n = left < room ? left : room;
+            size_t room = CHUNK_BYTES - w->chunk_to, n = left < room ? left : room;
 
-            memcpy(w->chunk + w->chunk_len, p, n);
-            w->chunk_len += n;
+            memcpy(w->chunk + w->chunk_to, p, n);
+            w->chunk_to += n;
             p += n;
             left -= n;
-            if (w->chunk_len == CHUNK_BYTES)
+            if (w->chunk_to == CHUNK_BYTES)
                 r = write_chunk(w, err);
         }
     }
-    if (r == 0)
-        r = write_chunk(w, err);
-    w->chunk_len = 0;
-    return r;
+    return r < 0 ? r : write_chunk(w, err);
 }
 
 static struct arrow_sink part_sink(struct hfwriter *w)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define PART_NAME_MAX 64
-#define CHUNK_BYTES   ((size_t)128 << 10)
+#define CHUNK_BYTES   ((size_t)256 << 10)
 
 struct hfwriter {
     int dirfd;
@@ -29,8 +29,8 @@ struct hfwriter {
     uint64_t offset;           /* its length: whole batches */
     struct checksum batch_sum; /* of the batch being written */
     uint64_t batch_bytes;
-    char *chunk; /* CHUNK_BYTES of room, and what it holds */
-    size_t chunk_len;
+    char *chunk; /* CHUNK_BYTES of room, and what it holds at the place it has in the file */
+    size_t chunk_from, chunk_to;
 
     int journal_fd;
     struct syncer *syncer;

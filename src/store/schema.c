@@ -56,17 +56,36 @@ void record_schema(const char *model, const struct arrow_field *metadata, struct
     arrow_schema_describe(ret);
 }
 
-static void put_f64(struct arrow_column *c, double value)
+static inline void put_f64(struct arrow_column *c, double value)
 {
     if (isnan(value))
-        arrow_put_null_number(c);
+        arrow_put_null_leaf(c);
     else
         arrow_put_f64(c, value);
 }
 
-static void put_string(struct arrow_column *c, const char *text)
+static inline void put_i64(struct arrow_column *c, int64_t value)
 {
-    arrow_put_text(c, text, text ? strlen(text) : 0);
+    if (value < 0)
+        arrow_put_null_leaf(c);
+    else
+        arrow_put_i64(c, value);
+}
+
+static inline void put_tri(struct arrow_column *c, int value)
+{
+    if (value < 0)
+        arrow_put_null_leaf(c);
+    else
+        arrow_put_bool(c, value > 0);
+}
+
+static inline void put_string(struct arrow_column *c, const char *text)
+{
+    if (text)
+        arrow_put_text(c, text, strlen(text));
+    else
+        arrow_put_null_leaf(c);
 }
 
 static void put_reasons(struct arrow_column *c, const struct record *r)
@@ -76,89 +95,80 @@ static void put_reasons(struct arrow_column *c, const struct record *r)
         put_string(arrow_column_child(c), r->measurement.reasons[i]);
 }
 
-static void put_leaf(struct arrow_column *c, const struct record_field *f, const struct record *r,
-                     const char *base)
-{
-    const void *member = base + f->offset;
-
-    switch (f->kind) {
-    case FIELD_F64:
-        put_f64(c, *(const double *)member);
-        break;
-    case FIELD_I64:
-        if (*(const int64_t *)member < 0)
-            arrow_put_null_number(c);
-        else
-            arrow_put_i64(c, *(const int64_t *)member);
-        break;
-    case FIELD_INT:
-        arrow_put_i64(c, *(const int *)member);
-        break;
-    case FIELD_TEXT:
-        put_string(c, *(const char *const *)member);
-        break;
-    case FIELD_CHARS:
-        put_string(c, member);
-        break;
-    case FIELD_TRI:
-        if (*(const int *)member < 0)
-            arrow_put_null(c);
-        else
-            arrow_put_bool(c, *(const int *)member > 0);
-        break;
-    case FIELD_VALIDITY:
-        put_string(c, validity_name(*(const enum validity *)member));
-        break;
-    case FIELD_REASONS:
-        put_reasons(c, r);
-        break;
-    default:
-        break;
-    }
-}
-
-/* The index of the FIELD_END that belongs to the FIELD_BEGIN at i. */
-static size_t end_of(size_t i)
+/* The FIELD_END that belongs to this FIELD_BEGIN. */
+static const struct record_field *end_of(const struct record_field *f)
 {
     int depth = 0;
 
-    for (;; i++) {
-        if (record_fields[i].kind == FIELD_BEGIN || record_fields[i].kind == FIELD_BEGIN_AT)
+    for (;; f++) {
+        if (f->kind == FIELD_BEGIN || f->kind == FIELD_BEGIN_AT)
             depth++;
-        else if (record_fields[i].kind == FIELD_END && --depth == 0)
-            return i;
+        else if (f->kind == FIELD_END && --depth == 0)
+            return f;
     }
 }
 
+/* Every record passes through every field, and most are numbers: those go in runs. What has a
+ * single column goes on to the next without asking how many it has. */
 void record_put(void *record, struct arrow_builder *b)
 {
     const struct record *r = record;
+    const struct record_field *f = record_fields, *end = f + n_record_fields;
     struct arrow_column *c = arrow_builder_column(b, 0);
-    const char *base = (const char *)r; /* of the members that follow */
+    const char *base = record; /* of the members that follow */
 
-    for (size_t i = 0; i < n_record_fields; i++) {
-        const struct record_field *f = &record_fields[i];
+    for (; f < end; f++) {
+        const void *member;
 
-        if (f->kind == FIELD_END) {
-            base = (const char *)r; /* what lies behind a pointer does not nest */
-        } else if (f->kind == FIELD_METADATA) {
+        for (; f->kind == FIELD_F64; f++) { /* the last of all is a FIELD_END */
+            member = base + f->offset;
+            put_f64(c++, *(const double *)member);
+        }
+        member = base + f->offset;
+        switch (f->kind) {
+        case FIELD_I64:
+            put_i64(c++, *(const int64_t *)member);
+            break;
+        case FIELD_INT:
+            arrow_put_i64(c++, *(const int *)member);
+            break;
+        case FIELD_TEXT:
+            put_string(c++, *(const char *const *)member);
+            break;
+        case FIELD_CHARS:
+            put_string(c++, member);
+            break;
+        case FIELD_TRI:
+            put_tri(c++, *(const int *)member);
+            break;
+        case FIELD_VALIDITY:
+            put_string(c++, validity_name(*(const enum validity *)member));
+            break;
+        case FIELD_REASONS:
+            put_reasons(c, r);
+            c = arrow_column_sibling(c);
+            break;
+        case FIELD_METADATA:
             arrow_put_json(c, r->metadata);
             c = arrow_column_sibling(c);
-        } else if (f->kind == FIELD_BEGIN) {
+            break;
+        case FIELD_BEGIN:
             arrow_put_struct(c++);
-        } else if (f->kind == FIELD_BEGIN_AT) {
-            base = *(const char *const *)((const char *)r + f->offset);
+            break;
+        case FIELD_BEGIN_AT:
+            base = *(const char *const *)member;
             if (base) {
                 arrow_put_struct(c++);
-            } else {
-                arrow_put_null(c);
-                c = arrow_column_sibling(c);
-                base = (const char *)r;
-                i = end_of(i);
+                break;
             }
-        } else {
-            put_leaf(c, f, r, base);
+            arrow_put_null(c);
             c = arrow_column_sibling(c);
+            f = end_of(f);
+            base = record;
+            break;
+        default: /* FIELD_END; what lies behind a pointer does not nest */
+            base = record;
+            break;
         }
     }
 }

@@ -229,7 +229,7 @@ static void check_summary(int fd, struct validation *v)
     snprintf(v->verdict, sizeof(v->verdict), "%s", json_text(json_get(validity, "verdict"), ""));
     JSON_FOREACH (reason, json_get(validity, "reasons"))
         find(v, false, "%s: %s", json_text(json_get(reason, "code"), "?"),
-             json_text(json_get(reason, "text"), ""));
+             json_text(json_get(reason, "text"), "?"));
     if (strcmp(v->verdict, "invalid") == 0)
         find(v, true, "the run's own verdict is invalid");
 }

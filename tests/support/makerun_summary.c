@@ -164,12 +164,16 @@ static void add_validity(struct makerun_state *s, struct json_writer *w)
 {
     jw_begin_object(w, "validity");
     jw_text(w, "verdict", validity_name(verdict_of(&s->verdict)));
+    jw_int(w, "valid", s->verdict.records - s->verdict.degraded - s->verdict.invalid);
+    jw_int(w, "degraded", s->verdict.degraded);
+    jw_int(w, "invalid", s->verdict.invalid);
     jw_begin_array(w, "reasons");
     for (size_t i = 0; i < REASON_COUNT; i++) {
         if (!s->verdict.counts[i] && !s->verdict.noted[i])
             continue;
         jw_begin_object(w, NULL);
         jw_text(w, "code", reason_table[i].name);
+        jw_bool(w, "run", s->verdict.noted[i]);
         jw_int(w, "records", s->verdict.counts[i]);
         jw_text(w, "text", reason_table[i].text);
         jw_end_object(w);

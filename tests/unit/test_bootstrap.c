@@ -220,7 +220,7 @@ static double coverage(size_t n, int rounds, double (*value)(struct rng *))
 
         for (size_t i = 0; i < n; i++)
             bootstrap_add(&s, (double[]){value(&rng), 1});
-        bootstrap(&s, 1, &(struct bootstrap_options){.seed = 1, .resamples = 2000}, mean, NULL,
+        bootstrap(&s, 1, &(struct bootstrap_options){.seed = 1, .resamples = 1000}, mean, NULL,
                   &ret, 1);
         held += ret.low <= 1 && 1 <= ret.high;
     }
@@ -235,10 +235,10 @@ static double normal(struct rng *r)
 static void the_truth_is_in_95_of_100(void **state)
 {
     (void)state;
-    /* the standard error of each share is 0.007 */
+    /* the standard error of a share of 0.95 is 0.007 in 1000 rounds, 0.01 in 500 */
     assert_near(coverage(10, 1000, normal), 0.95, 0.02);
-    assert_near(coverage(100, 1000, normal), 0.95, 0.02);
-    assert_near(coverage(200, 1000, rng_exponential), 0.945, 0.02);
+    assert_near(coverage(100, 500, normal), 0.95, 0.025);
+    assert_near(coverage(200, 500, rng_exponential), 0.945, 0.025);
 }
 
 /* More records than rows: memory stays, and so does the interval. */
@@ -254,7 +254,7 @@ static void many_records_take_bounded_memory(void **state)
         bootstrap_add(&s, (double[]){5 + rng_normal(&rng), 1});
     assert_int_equal(s.n_rows, BOOTSTRAP_ROWS_MAX);
     assert_true(s.cap_rows <= BOOTSTRAP_ROWS_MAX);
-    bootstrap(&s, 1, &(struct bootstrap_options){.seed = 1, .resamples = 2000}, mean, NULL, &ret,
+    bootstrap(&s, 1, &(struct bootstrap_options){.seed = 1, .resamples = 1000}, mean, NULL, &ret,
               1);
     assert_near(ret.value, 5, 0.02);
     assert_near(ret.high - ret.low, 2 * half, 0.15 * half);

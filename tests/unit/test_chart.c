@@ -394,7 +394,7 @@ static void nothing_is_an_error(void **state)
     assert_fails(chart_render(c, PLOT_SVG, &out, &err), ENODATA, &err, "nothing to draw");
     assert_int_equal(out.len, 0);
     assert_fails(chart_render(d, PLOT_SVG, &small, &err), EMSGSIZE, &err, "too large");
-    assert_fails(chart_render(d, PLOT_PNG, &small, &err), EMSGSIZE, &err, "larger");
+    assert_fails(chart_render(d, PLOT_PNG, &small, &err), EMSGSIZE, &err, "too large");
 }
 
 static const struct CMUnitTest tests[] = {
