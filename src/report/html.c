@@ -147,39 +147,67 @@ static void add_number(struct buf *out, double value, int decimals)
     add_grouped(out, text);
 }
 
-static void add_unit(struct buf *out, const char *unit)
+/* A thousand times larger or smaller than the unit, so that the number is short. */
+struct prefix {
+    double factor;
+    const char *name;
+};
+
+static struct prefix prefix_for(double value, const char *unit)
+{
+    static const struct prefix prefixes[] = {{1e-9, "n"}, {1e-6, "\xC2\xB5"}, {1e-3, "m"}};
+    double size = fabs(value);
+
+    if (!unit || !*unit || unit[1] || !strchr("JWs", *unit))
+        return (struct prefix){1, ""};
+    if (*unit != 's' && size >= 1e8)
+        return (struct prefix){1e6, "M"};
+    if (*unit != 's' && size >= 1e5)
+        return (struct prefix){1e3, "k"};
+    for (size_t i = 0; i < 3 && size > 0 && size < 0.1; i++)
+        if (size < 1e3 * prefixes[i].factor)
+            return prefixes[i];
+    return (struct prefix){1, ""};
+}
+
+static void add_unit(struct buf *out, const struct prefix *p, const char *unit)
 {
     if (unit && *unit) {
         buf_adds(out, "\xC2\xA0"); /* does not break */
+        buf_adds(out, p->name);
         html_text(out, unit);
     }
 }
 
 void html_quantity(struct buf *out, double value, const char *unit)
 {
+    struct prefix p = prefix_for(value, unit);
+
     if (!isfinite(value)) {
         buf_adds(out, HTML_ABSENT);
         return;
     }
+    value /= p.factor;
     add_number(out, value, value == floor(value) ? 0 : decimals_of(value));
-    add_unit(out, unit);
+    add_unit(out, &p, unit);
 }
 
 void html_bounded(struct buf *out, double value, double low, double high, const char *unit)
 {
+    struct prefix p = prefix_for(value, unit);
     int decimals;
 
     if (!isfinite(value) || !isfinite(low) || !isfinite(high)) {
         html_quantity(out, value, unit);
         return;
     }
-    decimals = decimals_of(value);
-    add_number(out, value, decimals);
-    add_unit(out, unit);
+    decimals = decimals_of(value / p.factor);
+    add_number(out, value / p.factor, decimals);
+    add_unit(out, &p, unit);
     buf_adds(out, " <span class=\"bounds\">(");
-    add_number(out, low, decimals);
+    add_number(out, low / p.factor, decimals);
     buf_adds(out, " to ");
-    add_number(out, high, decimals);
+    add_number(out, high / p.factor, decimals);
     buf_adds(out, ")</span>");
 }
 

@@ -121,9 +121,15 @@ static void quantities(void **state)
 {
     (void)state;
     check_quantity(12.3456, "J", "12.35" NBSP "J");
-    check_quantity(0.0123456, "J", "0.01235" NBSP "J");
+    check_quantity(0.0123456, "J", "12.35" NBSP "mJ");
+    check_quantity(0.0123456, "/W", "0.01235" NBSP "/W");
+    check_quantity(0.00002, "s", "20.00" NBSP "\xC2\xB5s");
+    check_quantity(0.2065, "s", "0.2065" NBSP "s");
+    check_quantity(123456, "J", "123.5" NBSP "kJ");
+    check_quantity(123456, "s", "123" NNBSP "456" NBSP "s");
     check_quantity(1234.5, "W", "1234" NBSP "W");
-    check_quantity(1234567, "J", "1" NNBSP "234" NNBSP "567" NBSP "J");
+    check_quantity(1234567, "ms", "1" NNBSP "234" NNBSP "567" NBSP "ms");
+    check_quantity(123456789, "J", "123.5" NBSP "MJ");
     check_quantity(12, NULL, "12");
     check_quantity(0, "J", "0" NBSP "J");
     check_quantity(-3.25,
@@ -132,8 +138,9 @@ static void quantities(void **state)
                    "\xE2\x88\x92"
                    "3.250" NBSP "\xC2\xB0"
                    "C");
-    check_quantity(1e-9, "J", "1.000e-09" NBSP "J");
-    check_quantity(1e300, "J", "1.000e+300" NBSP "J");
+    check_quantity(1e-9, "", "1.000e-09");
+    check_quantity(1e-9, "J", "1" NBSP "nJ");
+    check_quantity(1e300, "J", "1.000e+294" NBSP "MJ");
     check_quantity(NAN, "J", HTML_ABSENT);
     check_quantity(INFINITY, "J", HTML_ABSENT);
     check_quantity(1.5, "<b>", "1.500" NBSP "&lt;b&gt;");

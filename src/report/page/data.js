@@ -52,26 +52,38 @@ function grouped(digits) {
     return part === undefined ? apart : apart + '.' + part;
 }
 
-/* Four digits that count, as in the rest of the page. */
-function number(value, unit, decimals) {
-    if (value === null || !Number.isFinite(value)) return ABSENT;
+/* Four digits that count and prefixes for J, W and s, as in the rest of the page. */
+function prefixFor(value, unit) {
     const size = Math.abs(value);
-    if (decimals === undefined)
-        decimals = Number.isInteger(value) ? 0
-            : Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(size))));
-    const digits = size >= 1e12 ? size.toExponential(3) : grouped(size.toFixed(decimals));
-    return (value < 0 ? '\u2212' : '') + digits + (unit ? '\u00a0' + unit : '');
+    if (!['J', 'W', 's'].includes(unit)) return [1, ''];
+    if (unit !== 's' && size >= 1e8) return [1e6, 'M'];
+    if (unit !== 's' && size >= 1e5) return [1e3, 'k'];
+    if (size > 0 && size < 0.1)
+        for (const prefix of [[1e-9, 'n'], [1e-6, '\u00b5'], [1e-3, 'm']]) if (size < 1e3 * prefix[0]) return prefix;
+    return [1, ''];
 }
 
 function decimalsOf(value) {
     return value ? Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.abs(value))))) : 0;
 }
 
+function fixed(value, decimals) {
+    const size = Math.abs(value);
+    return (value < 0 ? '\u2212' : '') + (size >= 1e12 ? size.toExponential(3) : grouped(size.toFixed(decimals)));
+}
+
+function number(value, unit, decimals) {
+    if (value === null || !Number.isFinite(value)) return ABSENT;
+    const [factor, prefix] = decimals === undefined ? prefixFor(value, unit) : [1, ''], scaled = value / factor;
+    return fixed(scaled, decimals !== undefined ? decimals : Number.isInteger(scaled) ? 0 : decimalsOf(scaled)) +
+        (unit ? '\u00a0' + prefix + unit : '');
+}
+
 function bounded(value, low, high, unit) {
     if (value === null || low === null || high === null) return number(value, unit);
-    const decimals = decimalsOf(value);
-    return number(value, unit, decimals) + ' (' + number(low, '', decimals) + ' to ' +
-        number(high, '', decimals) + ')';
+    const [factor, prefix] = prefixFor(value, unit), decimals = decimalsOf(value / factor);
+    const [v, a, b] = [value, low, high].map(x => fixed(x / factor, decimals));
+    return v + '\u00a0' + prefix + unit + ' (' + a + ' to ' + b + ')';
 }
 
 /* 75.2 s, 12:30, 1:02:30 */
