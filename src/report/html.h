@@ -38,9 +38,9 @@ void html_json(struct buf *out, const char *json, size_t n);
 /* At most so many bytes does html_json make of one byte. */
 #define HTML_JSON_GROWTH 6
 
-/* Four digits that count, groups of three apart, the unit behind; J, W and s take prefixes where the
- * number would be long ("2.078 mJ"). NAN is HTML_ABSENT. No digits are invented for whole numbers.
- * The unit is escaped; NULL or "" = none. */
+/* Four digits that count, groups of three apart, the unit behind; J, W and s take prefixes where
+ * the number would be long ("2.078 mJ"). NAN is HTML_ABSENT. No digits are invented for whole
+ * numbers. The unit is escaped; NULL or "" = none. */
 void html_quantity(struct buf *out, double value, const char *unit);
 /* "12.34 J (12.10 to 12.61)"; without bounds (NAN) only the value. */
 void html_bounded(struct buf *out, double value, double low, double high, const char *unit);

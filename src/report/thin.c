@@ -89,7 +89,7 @@ void thin_add(struct thin *t, double time_s, double value, double from_s, bool i
     if (last && b.from_s < last_s(last))
         b.from_s = last_s(last);
     t->samples++;
-    if (t->n == t->max && !same_bucket(t, first_s(last), time_s)) {
+    if (last && t->n == t->max && !same_bucket(t, first_s(last), time_s)) {
         thin_coarsen(t);
         last = &t->buckets[t->n - 1];
     }
@@ -98,6 +98,7 @@ void thin_add(struct thin *t, double time_s, double value, double from_s, bool i
         return;
     }
     GROW(t->buckets, t->n, t->cap);
+    assert(t->buckets);
     t->buckets[t->n++] = b;
 }
 

@@ -86,16 +86,14 @@ function bounded(value, low, high, unit) {
     return v + '\u00a0' + prefix + unit + ' (' + a + ' to ' + b + ')';
 }
 
-/* 75.2 s, 12:30, 1:02:30 */
-function clock(seconds, step) {
+/* 75.2 s; as a clock 1:15, 1:02:30 */
+function clock(seconds, step, asClock) {
     const decimals = step < 1 ? Math.min(4, Math.ceil(-Math.log10(step))) : 0;
-    if (Math.abs(seconds) < 120 && step < 60)
-        return (seconds < 0 ? '\u2212' : '') + Math.abs(seconds).toFixed(decimals) + '\u00a0s';
-    const sign = seconds < 0 ? '\u2212' : '', total = Math.abs(seconds);
-    const h = Math.floor(total / 3600), m = Math.floor(total / 60) % 60, s = total % 60;
+    const sign = seconds < 0 ? '\u2212' : '', rounded = Number(Math.abs(seconds).toFixed(decimals));
+    if (!asClock) return sign + rounded.toFixed(decimals) + '\u00a0s';
+    const h = Math.floor(rounded / 3600), m = Math.floor(rounded / 60) % 60, s = rounded % 60;
     const two = x => (x < 10 ? '0' : '') + x;
-    return sign + (h ? h + ':' + two(m) : m) + ':' +
-        (s < 10 ? '0' : '') + s.toFixed(decimals);
+    return sign + (h ? h + ':' + two(m) : m) + ':' + (s < 10 ? '0' : '') + s.toFixed(decimals);
 }
 
 const VALIDITY = ['valid', 'degraded', 'invalid'];

@@ -82,6 +82,7 @@ function makeTrace() {
     const inner = () => state.width - LEFT - RIGHT;
     const xOf = t => LEFT + (t - state.a) / (state.b - state.a) * inner();
     const timeAt = x => state.a + (x - LEFT) / inner() * (state.b - state.a);
+    const asClock = () => Math.max(Math.abs(state.a), Math.abs(state.b)) >= 120;
     const bottom = () => TOP + CURVES;
     const lanesTop = () => bottom() + AXIS;
     const height = () => lanesTop() + state.lanes.length * state.laneHeight + 6;
@@ -124,7 +125,7 @@ function makeTrace() {
             grid.push('M' + x.toFixed(1) + ' ' + TOP + 'V' + bottom());
             if (x < LEFT + 18 || x > state.width - RIGHT - 18) continue;
             const label = makeSvg('text', { x: x.toFixed(1), y: bottom() + 15, 'text-anchor': 'middle' });
-            label.textContent = clock(Math.abs(t) < time / 1e3 ? 0 : t, time);
+            label.textContent = clock(Math.abs(t) < time / 1e3 ? 0 : t, time, asClock());
             labels.push(label);
         }
         return [makeSvg('path', { class: 'grid', d: grid.join('') }), ...labels];
@@ -294,7 +295,7 @@ function makeTrace() {
             return make('div', '', make('i', 'k' + line.look % 7), line.brief + ': ',
                 make('b', '', number(Number.isNaN(value) ? null : value, 'W')));
         });
-        tip.replaceChildren(make('b', '', clock(t, (state.b - state.a) / inner())), ...lines,
+        tip.replaceChildren(make('b', '', clock(t, (state.b - state.a) / inner(), asClock())), ...lines,
             ...(q ? [make('div', '', describe(q))] : []));
         tip.hidden = false;
         const space = tip.offsetWidth + 14;
