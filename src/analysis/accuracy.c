@@ -198,6 +198,7 @@ static int accuracy_run(struct run *run, const struct analysis_options *o, struc
 {
     AUTO(accuracy)
     struct accuracy a = {.model = run_model(run),
+                         .judge = o->judge,
                          .sample = bootstrap_sample(COLUMNS),
                          .listed = BUF_INIT(BUF_MAX_OWN)};
     const struct record *record;

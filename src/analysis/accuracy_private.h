@@ -31,6 +31,7 @@ enum {
 struct accuracy {
     const char *model;
     struct scoring scoring;
+    const struct answer_judge *judge; /* NULL = none */
     int64_t records;
     int64_t counts[OUTCOME_COUNT];
     struct breakdown by_subject, by_difficulty;
@@ -59,7 +60,8 @@ static inline int64_t accuracy_scored(const struct accuracy *a)
     return a->counts[OUTCOME_CORRECT] + a->counts[OUTCOME_WRONG];
 }
 
-/* The members "summary", "warnings" and "data". */
+/* The members "summary", "warnings" and "data", and "judge" when there was one: what it cost is
+ * told, and mixed into nothing. */
 int accuracy_write(struct accuracy *a, struct json_writer *w, struct err *err);
 
 #endif

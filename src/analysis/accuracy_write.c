@@ -232,5 +232,10 @@ int accuracy_write(struct accuracy *a, struct json_writer *w, struct err *err)
     breakdown_write(&a->by_difficulty, w, "by_difficulty");
     r = write_records(a, w, err);
     jw_end_object(w);
+    if (a->judge && a->judge->write) {
+        jw_begin_object(w, "judge");
+        a->judge->write(a->judge->ctx, w);
+        jw_end_object(w);
+    }
     return r;
 }

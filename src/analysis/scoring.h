@@ -44,6 +44,8 @@ struct answer_judge {
     /* Works until at most `left` questions are without a result. A failure ends the judging: what
      * has a verdict is kept, the rest stays unscored. */
     int (*run)(void *ctx, size_t left, struct err *err);
+    /* What it did and cost, as members of the open object; optional. */
+    void (*write)(void *ctx, struct json_writer *w);
 };
 
 /* The result of one question, once for each. score NULL: none. Then `counts` says whether it is one

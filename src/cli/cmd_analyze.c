@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/judge_options.h"
+#include "run/interrupt.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +19,7 @@ struct analyze_args {
     struct kv_list params;
     const char *scorer;
     bool rescore, json, verbose;
+    struct judge_args judge;
 };
 
 static const struct option options[] = {
@@ -30,6 +33,7 @@ static const struct option options[] = {
     {"json", OPT_FLAG, offsetof(struct analyze_args, json), "one JSON document on stdout"},
     {"verbose", OPT_FLAG, offsetof(struct analyze_args, verbose), "print the data too",
      .letter = 'v'},
+    JUDGE_OPTIONS(struct analyze_args, judge),
     {0},
 };
 
@@ -56,16 +60,24 @@ static void print_value(const struct json *v)
     }
 }
 
+static void print_members(const char *title, const struct json *object)
+{
+    if (object)
+        printf("\n%s:\n", title);
+    JSON_FOREACH (member, object) {
+        printf("  %s: ", member->key);
+        print_value(member);
+    }
+}
+
 static void print_text(const struct json *doc, const struct analysis_result *result, bool verbose)
 {
     const struct json *warnings = json_get(doc, "warnings");
     const char *id = json_text(json_get(doc, "analysis"), "");
 
-    printf("Analysis: %s\n\nSummary:\n", id);
-    JSON_FOREACH (member, json_get(doc, "summary")) {
-        printf("  %s: ", member->key);
-        print_value(member);
-    }
+    printf("Analysis: %s\n", id);
+    print_members("Summary", json_get(doc, "summary"));
+    print_members("Judge", json_get(doc, "judge"));
     if (json_first(warnings))
         printf("\nWarnings:\n");
     JSON_FOREACH (item, warnings)
@@ -98,21 +110,41 @@ static void print_json(const struct json *doc, const struct analysis_result *res
     puts(buf_str(&out));
 }
 
+/* With a judge the first Ctrl-C ends the judging; what was judged is saved. */
+static int analyze_judged(const struct judge_config *judge, const char *dir,
+                          struct analysis_options *o, struct analysis_result *ret,
+                          bool *ret_interrupted, struct err *err)
+{
+    struct interrupt interrupt;
+    int r;
+
+    interrupt_begin(&interrupt);
+    r = judge_accuracy(judge, dir, o, interrupt.fd, ret, err);
+    *ret_interrupted = interrupt_seen(&interrupt);
+    interrupt_end(&interrupt);
+    return r;
+}
+
 static int analyze_run(const void *args, const struct operands *operands)
 {
     const struct analyze_args *a = args;
-    const struct analysis_options o = {
-        .params = &a->params, .scorer = a->scorer, .rescore = a->rescore};
+    const char *dir = operands->items[0];
+    struct analysis_options o = {.params = &a->params, .scorer = a->scorer, .rescore = a->rescore};
     AUTO(analysis_result) struct analysis_result result = {0};
     AUTO(json_doc) struct json_doc doc = {0};
+    struct judge_config judge;
     struct err err = {0};
-    int r;
+    bool interrupted = false;
+    int r = judge_args_config(&a->judge, &judge, &err);
 
-    if (!registry_find(&analyses, a->analysis, &err)) {
+    if (r < 0 || !registry_find(&analyses, a->analysis, &err)) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
-    r = analysis_run(a->analysis, operands->items[0], &o, &result, &err);
+    if (r > 0 && strcmp(a->analysis, "accuracy") == 0)
+        r = analyze_judged(&judge, dir, &o, &result, &interrupted, &err);
+    else
+        r = analysis_run(a->analysis, dir, &o, &result, &err);
     if (r == 0)
         r = json_doc_parse(&doc, result.document.data, result.document.len, &err);
     if (r < 0) {
@@ -123,7 +155,7 @@ static int analyze_run(const void *args, const struct operands *operands)
         print_json(doc.root, &result);
     else
         print_text(doc.root, &result, a->verbose);
-    return EXIT_DONE;
+    return interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
 const struct command cmd_analyze = {

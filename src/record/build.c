@@ -51,8 +51,7 @@ bool basis_counts(enum basis b, enum rail rail, bool board)
     case BASIS_GPU_CPU:
         return rail == RAIL_GPU || rail == RAIL_CPU;
     case BASIS_SOC:
-        return board ? rail == RAIL_SOC
-                     : rail == RAIL_GPU || rail == RAIL_CPU || rail == RAIL_ANE;
+        return board ? rail == RAIL_SOC : rail == RAIL_GPU || rail == RAIL_CPU || rail == RAIL_ANE;
     case BASIS_NONE:
         break;
     }

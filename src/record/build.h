@@ -89,8 +89,8 @@ struct build_input {
 void build_input_init(struct build_input *in);
 /* By which rails are present, and whether the GPU is a card of its own. */
 enum basis build_basis(const struct build_rail *rails, const struct device *gpu);
-/* Whether the rail is a part of the basis. `board`: the machine has a meter of the whole (RAIL_SOC);
- * where it has none, the basis "soc" is the sum of its parts. */
+/* Whether the rail is a part of the basis. `board`: the machine has a meter of the whole
+ * (RAIL_SOC); where it has none, the basis "soc" is the sum of its parts. */
 bool basis_counts(enum basis b, enum rail rail, bool board);
 /* Fills all of *ret; not scored, and with the reasons that can be seen from the input. */
 void build_record(const struct build_input *in, struct record *ret);

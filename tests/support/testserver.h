@@ -46,6 +46,7 @@ struct served {
     char outcome[24];
     int status;
     mono_ns received;
+    mono_ns end;   /* of the last byte */
     mono_ns *sent; /* of every event with content */
     size_t n_sent;
 };

@@ -144,6 +144,19 @@ static bool find_marker(struct exchange *x, const char *prompt)
     return false;
 }
 
+/* [[answer:TEXT]] in the prompt, else --answer. */
+static void find_answer(struct exchange *x, const char *prompt)
+{
+    static const char mark[] = "[[answer:";
+    const char *start = strstr(prompt, mark), *end = start ? strstr(start, "]]") : NULL;
+    const char *answer = x->server->config.answer;
+
+    if (end)
+        x->given = xstrndup(start + strlen(mark), (size_t)(end - start) - strlen(mark));
+    else if (answer)
+        x->given = xstrdup(answer);
+}
+
 void exchange_generate(struct exchange *x, const struct json *body, const struct json *prompt,
                        int64_t max_tokens, bool ignore_eos)
 {
@@ -151,7 +164,7 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     AUTO(buf) struct buf text = BUF_INIT(REQUEST_BODY_MAX);
     uint64_t seed = c->seed;
     const struct json *asked = json_get(body, "seed");
-    int64_t natural = c->reasoning_tokens + c->tokens;
+    int64_t natural = c->reasoning_tokens;
 
     asked = asked ? asked : json_get(json_get(body, "options"), "seed");
     if (json_is(asked, JSON_INT))
@@ -162,6 +175,8 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     }
     if (!find_marker(x, buf_str(&text)))
         return;
+    find_answer(x, buf_str(&text));
+    natural += x->given ? answer_words(x->given) : c->tokens;
     x->prompt_bytes = text.len;
     x->prompt_hash = answer_hash(buf_str(&text), text.len);
     x->prompt_tokens = answer_prompt_tokens(text.len);
