@@ -1,5 +1,6 @@
 #include "analysis/analysis.h"
 
+#include "analysis/scoring.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/suggest.h"
@@ -163,19 +164,32 @@ static int run_on(const struct analysis_ops *ops, const char *dir, const struct 
     return write_artifact(dir, ops->plugin.id, result, err);
 }
 
-int analysis_run(const char *id, const char *dir, const struct analysis_options *o,
-                 struct analysis_result *ret, struct err *err)
+int analysis_check(const char *id, const struct analysis_options *o, struct err *err)
 {
     /* plugin is the first member of every ops struct */
     const struct analysis_ops *ops = (const struct analysis_ops *)registry_find(&analyses, id, err);
-    AUTO(analysis_result)
-    struct analysis_result result = {.document = BUF_INIT(BUF_MAX_OWN)};
     AUTO(kv_list) struct kv_list params = {0};
-    struct analysis_options own = *o;
     int r;
 
     if (!ops)
         return -ENOENT;
+    r = read_params(ops, o->params, &params, err);
+    return r < 0 || !o->scorer ? r : scoring_check(o->scorer, err);
+}
+
+int analysis_run(const char *id, const char *dir, const struct analysis_options *o,
+                 struct analysis_result *ret, struct err *err)
+{
+    const struct analysis_ops *ops;
+    AUTO(analysis_result)
+    struct analysis_result result = {.document = BUF_INIT(BUF_MAX_OWN)};
+    AUTO(kv_list) struct kv_list params = {0};
+    struct analysis_options own = *o;
+    int r = analysis_check(id, o, err);
+
+    if (r < 0)
+        return r;
+    ops = (const struct analysis_ops *)registry_find(&analyses, id, err);
     own.params = &params;
     r = read_params(ops, o->params, &params, err);
     if (r == 0)

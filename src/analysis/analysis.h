@@ -64,8 +64,13 @@ struct analysis_result {
     char *artifact;      /* where it is kept */
 };
 
-/* -ENOENT: no such analysis, or nothing to read; -EINVAL: an option it does not take; -ENODATA: the
- * records do not have what it needs; -EDOM: they do not determine the answer. */
+/* Whether the words of the command line make sense, before anything is read: -ENOENT: there is no
+ * such analysis or scorer; -EINVAL: an option that it does not take, or a malformed scorer. */
+int analysis_check(const char *id, const struct analysis_options *o, struct err *err);
+
+/* Checks and runs. -ENOENT: no such analysis, or nothing to read; -EINVAL: an option it does not
+ * take; -ENODATA: the records do not have what it needs; -EDOM: they do not determine the answer.
+ */
 int analysis_run(const char *id, const char *dir, const struct analysis_options *o,
                  struct analysis_result *ret, struct err *err);
 void analysis_result_release(struct analysis_result *r);

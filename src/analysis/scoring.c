@@ -289,12 +289,11 @@ static void take_row(struct ring *r, const struct analysis_options *o, const str
         r->out->no_scorer += record->correct < 0;
 }
 
-/* A mistyped --scorer is said once, not once per answer. */
-static int check_scorer(const char *spec, struct err *err)
+int scoring_check(const char *spec, struct err *err)
 {
     const struct item item = {.problem = "x", .answer = "x", .subject = ""};
     struct score score;
-    int r = spec ? score_answer(spec, &item, "x", &score, err) : 0;
+    int r = score_answer(spec, &item, "x", &score, err);
 
     return r == -ENOTSUP ? 0 : r;
 }
@@ -316,10 +315,8 @@ int scoring_run(struct run *run, const struct analysis_options *o, struct scorin
     AUTO_PTR(ring) struct ring *r = ring_new(ret);
     const struct record *record;
     struct err why = {0};
-    int result = check_scorer(o->scorer, err);
+    int result;
 
-    if (result < 0)
-        return result;
     r->judge = o->judge;
     r->config_scorer = json_text(json_path(run_summary(run), "profiler_config", "scorer"), NULL);
     result = rewrite_open(run_dir(run), run_model(run), &r->writer, &why);

@@ -73,8 +73,10 @@ struct scoring {
     char unwritten[ERR_TEXT_MAX]; /* why verdicts were not written back; "" = they were */
 };
 
-/* Reads the run from its first record to its end. -EBUSY when another process writes the run;
- * -ENOENT, -EINVAL when options.scorer is not good. */
+/* Is there such a scorer, and are its arguments good? -ENOENT, -EINVAL. */
+int scoring_check(const char *spec, struct err *err);
+
+/* Reads the run from its first record to its end. -EBUSY when another process writes the run. */
 int scoring_run(struct run *run, const struct analysis_options *o, struct scoring *ret,
                 struct err *err);
 void scoring_release(struct scoring *s);

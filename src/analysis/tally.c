@@ -86,7 +86,7 @@ static void add_energy(struct tally *t, const struct record *r)
     t->estimated += source && strcmp(source, "estimated") == 0;
     if (r->energy.basis && !t->basis[0])
         snprintf(t->basis, sizeof(t->basis), "%s", r->energy.basis);
-    if (t->records == 1 || r->measurement.coverage < t->coverage_min)
+    if (t->records == 1 || isnan(t->coverage_min) || r->measurement.coverage < t->coverage_min)
         t->coverage_min = r->measurement.coverage;
     if (isnan(joules)) {
         t->without_energy++;

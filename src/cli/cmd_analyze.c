@@ -137,7 +137,7 @@ static int analyze_run(const void *args, const struct operands *operands)
     bool interrupted = false;
     int r = judge_args_config(&a->judge, &judge, &err);
 
-    if (r < 0 || !registry_find(&analyses, a->analysis, &err)) {
+    if (r < 0 || analysis_check(a->analysis, &o, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
