@@ -128,7 +128,9 @@ static int draw(struct chart *c, struct run *const *runs, size_t n_runs, struct 
     draw_percentile(c, v, 50, CHART_DASHED);
     draw_percentile(c, v, 95, CHART_DOTTED);
     chart_note(c, "%zu queries%s", v->n,
-               bounded ? "" : "; bounds are not shown: not every record has them");
+               bounded       ? ""
+               : e.estimated ? "; an estimate has no bounds"
+                             : "; bounds are not shown: not every record has them");
     return 0;
 }
 

@@ -137,7 +137,8 @@ static char *fit_name(const struct regression *what, const struct fit_line *line
                      line->r2);
 }
 
-static void draw_fit(struct chart *c, const struct points *p, bool log_x)
+/* False when the points determine no line. */
+static bool draw_fit(struct chart *c, const struct points *p, bool log_x)
 {
     struct fit f = fit_points(p, log_x);
     struct fit_line line = fit_line(&f);
@@ -146,7 +147,7 @@ static void draw_fit(struct chart *c, const struct points *p, bool log_x)
     int series;
 
     if (!isfinite(line.slope))
-        return;
+        return false;
     series = chart_series(c, name);
     if (log_x)
         series = chart_series_like(c, series, name, CHART_DOTTED);
@@ -163,12 +164,14 @@ static void draw_fit(struct chart *c, const struct points *p, bool log_x)
     chart_line(c, series, x, y, FIT_POINTS);
     if (!log_x)
         chart_band(c, series, x, lo, hi, FIT_POINTS);
+    return true;
 }
 
 static int draw(const struct regression *what, struct chart *c, struct run *run, struct err *err)
 {
     AUTO(points) struct points p = {.what = what};
     int r = figure_each(run, add_record, &p, err);
+    bool fitted;
 
     if (r < 0)
         return r;
@@ -182,10 +185,11 @@ static int draw(const struct regression *what, struct chart *c, struct run *run,
         c, CHART_Y,
         &(struct axis){.label = what->y_label, .unit = what->unit, .si = true, .from_zero = true});
     chart_points(c, chart_series(c, "Queries"), p.x.v, p.y.v, p.x.n);
-    draw_fit(c, &p, false);
+    fitted = draw_fit(c, &p, false);
     if (what->log_fit)
         draw_fit(c, &p, true);
-    chart_note(c, "%zu queries; the band is the line's 95 %% confidence", p.x.n);
+    chart_note(c, "%zu queries%s", p.x.n,
+               fitted ? "; the band is the line's 95 % confidence" : "; no line is determined");
     return 0;
 }
 

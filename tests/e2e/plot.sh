@@ -2,7 +2,7 @@
 # ipw plot as a person calls it.
 # Usage: plot.sh IPW MAKE-RUN
 set -u
-ipw=$1 make_run=$2
+ipw=$(realpath "$1") make_run=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

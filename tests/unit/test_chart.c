@@ -280,6 +280,23 @@ static void texts_fit(void **state)
         }
 }
 
+/* Ticks whose texts are long become fewer. */
+static void long_ticks_stand_apart(void **state)
+{
+    static const double x[] = {12345678900, 12345678990}, y[] = {-1e-9, 1e-9};
+
+    (void)state;
+    for (double width = 240; width < 500; width += 20) {
+        AUTO_PTR(chart) struct chart *c = chart_new(width, 300, false);
+        AUTO(buf) struct buf svg = BUF_INIT(BUF_MAX_OWN);
+
+        chart_points(c, chart_series(c, NULL), x, y, 2);
+        render(c, &svg);
+        check_texts(c, width, 300);
+        assert_true(has_text(c, "12.345678"));
+    }
+}
+
 /* Many series: colours repeat, looks do not; the legend stops before the figure has no room. */
 static void many_series(void **state)
 {
@@ -445,20 +462,13 @@ static void nothing_is_an_error(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(works_without_fonts), /* first: before a font was looked for */
-    cmocka_unit_test(points_are_in_place),
-    cmocka_unit_test(log_axis),
-    cmocka_unit_test(units_take_prefixes),
-    cmocka_unit_test(gaps_stay_open),
-    cmocka_unit_test(long_lines_are_thinned),
-    cmocka_unit_test(many_points_are_thinned),
-    cmocka_unit_test(spans_whiskers_rules),
-    cmocka_unit_test(texts_fit),
-    cmocka_unit_test(many_series),
-    cmocka_unit_test(panels_share_the_x_axis),
-    cmocka_unit_test(files_are_reproducible),
-    cmocka_unit_test(names_are_the_figures_own),
-    cmocka_unit_test(formats),
-    cmocka_unit_test(png_is_readable),
-    cmocka_unit_test(nothing_is_an_error),
+    cmocka_unit_test(points_are_in_place),       cmocka_unit_test(log_axis),
+    cmocka_unit_test(units_take_prefixes),       cmocka_unit_test(gaps_stay_open),
+    cmocka_unit_test(long_lines_are_thinned),    cmocka_unit_test(many_points_are_thinned),
+    cmocka_unit_test(spans_whiskers_rules),      cmocka_unit_test(texts_fit),
+    cmocka_unit_test(long_ticks_stand_apart),    cmocka_unit_test(many_series),
+    cmocka_unit_test(panels_share_the_x_axis),   cmocka_unit_test(files_are_reproducible),
+    cmocka_unit_test(names_are_the_figures_own), cmocka_unit_test(formats),
+    cmocka_unit_test(png_is_readable),           cmocka_unit_test(nothing_is_an_error),
 };
 TEST_MAIN(tests)
