@@ -116,6 +116,31 @@ int run_rewind(struct run *r, struct err *err)
     return 0;
 }
 
+int run_select(struct run *r, const char *model, struct err *err)
+{
+    const struct arrow_field *metrics =
+        arrow_field_child(&hfdir_schema(r->rows)->root, "model_metrics");
+    AUTO(buf) struct buf names = BUF_INIT(ERR_TEXT_MAX);
+
+    if (!model && metrics->n_children == 1)
+        return run_rewind(r, err);
+    for (size_t i = 0; i < metrics->n_children; i++) {
+        const char *name = metrics->children[i].name;
+
+        if (model && strcmp(name, model) == 0) {
+            free(r->model);
+            r->model = xstrdup(model);
+            return run_rewind(r, err);
+        }
+        buf_addf(&names, "%s%s", i ? ", " : "", name);
+    }
+    if (model)
+        return err_set(err, EINVAL, "model '%.60s' is not in %s; there are: %s", model, r->dir,
+                       buf_str(&names));
+    return err_set(err, EINVAL, "%s has records of several models (%s): --option model=NAME",
+                   r->dir, buf_str(&names));
+}
+
 static struct binding *add_binding(struct run *r, const struct record_field *f,
                                    const struct arrow_array *column, char *base)
 {

@@ -45,6 +45,9 @@ DEFINE_AUTO_PTR(run, run_close);
 const char *run_dir(const struct run *r); /* as given */
 /* The key of model_answers and model_metrics; of several the first. */
 const char *run_model(const struct run *r);
+/* Chooses the model whose records are read, and starts again at the first; NULL takes the only one.
+ * -EINVAL, with words that list them, when it is not there, or NULL and there are several. */
+int run_select(struct run *r, const char *model, struct err *err);
 /* summary.json, an object; NULL when it has none that can be read (a run that was killed and not
  * resumed). */
 const struct json *run_summary(const struct run *r);

@@ -144,6 +144,28 @@ void tally_efficiency(const struct tally *t, struct tally_efficiency *ret)
     };
 }
 
+void tally_efficiency_json(const struct tally *t, struct json_writer *w)
+{
+    struct tally_efficiency e;
+
+    tally_efficiency(t, &e);
+    jw_begin_object(w, "efficiency");
+    jw_text(w, "basis", t->basis[0] ? t->basis : NULL);
+    jw_int(w, "scored", t->scored);
+    jw_int(w, "correct", t->correct);
+    jw_int(w, "unscorable", t->unscorable);
+    jw_int(w, "unscored", t->unscored);
+    jw_real(w, "accuracy", e.accuracy);
+    jw_real(w, "mean_joules", e.mean_j);
+    jw_real(w, "mean_watts", e.mean_w);
+    jw_real(w, "ipj", e.ipj);
+    jw_real(w, "ipw", e.ipw);
+    jw_real(w, "joules_per_correct", e.j_per_correct);
+    jw_real(w, "joules_per_output_token", e.j_per_output_token);
+    jw_real(w, "tokens_per_joule", e.tokens_per_j);
+    jw_end_object(w);
+}
+
 const char *tally_source(const struct tally *t)
 {
     if (t->without_energy == t->records)

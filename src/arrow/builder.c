@@ -31,6 +31,7 @@ struct stretch {
 
 struct arrow_builder {
     struct arrow_column *columns;
+    struct arrow_column_rest *rests; /* of each column */
     size_t n_columns;
     struct arrow_column **wide; /* those that have an extent */
     size_t n_wide;
@@ -93,9 +94,10 @@ static void add_columns(struct arrow_builder *b, const struct arrow_field *f, co
     struct arrow_column *c = &b->columns[b->n_columns++];
     bool is_list = f->type == ARROW_LIST;
 
-    *c = (struct arrow_column){.type = f->type, .want = want, .name = xstrdup(f->name)};
-    c->listed = listed && f->type != ARROW_NULL; /* which has no buffers, awake or not */
-    if (c->listed)
+    *c = (struct arrow_column){.type = f->type, .rest = &b->rests[c - b->columns]};
+    *c->rest = (struct arrow_column_rest){.want = want, .name = xstrdup(f->name)};
+    c->rest->listed = listed && f->type != ARROW_NULL; /* which has no buffers, awake or not */
+    if (c->rest->listed)
         arrow_column_grow(c);
     if (is_list || f->type == ARROW_UTF8)
         b->wide[b->n_wide++] = c;
@@ -103,7 +105,7 @@ static void add_columns(struct arrow_builder *b, const struct arrow_field *f, co
         b->listed[b->n_listed++] = c;
     for (size_t i = 0; i < f->n_children; i++)
         add_columns(b, &f->children[i], is_list ? &c->extent : &c->len, listed || is_list);
-    c->span = (size_t)(&b->columns[b->n_columns] - c);
+    c->span = (uint32_t)(&b->columns[b->n_columns] - c);
 }
 
 static void find_stretches(struct arrow_builder *b)
@@ -131,6 +133,7 @@ int arrow_builder_new(const struct arrow_schema *schema, struct arrow_builder **
         return r;
     b = xcalloc(1, sizeof(*b));
     b->columns = xcalloc_aligned(_Alignof(struct arrow_column), n, sizeof(*b->columns));
+    b->rests = xcalloc(n, sizeof(*b->rests));
     b->wide = xcalloc(n, sizeof(*b->wide));
     b->listed = xcalloc(n, sizeof(*b->listed));
     for (size_t i = 0; i < schema->root.n_children; i++)
@@ -147,10 +150,11 @@ void arrow_builder_free(struct arrow_builder *b)
     for (size_t i = 0; i < b->n_columns; i++) {
         free(b->columns[i].validity);
         free(b->columns[i].i64);
-        free(b->columns[i].text);
-        free(b->columns[i].name);
+        free(b->rests[i].text);
+        free(b->rests[i].name);
     }
     free(b->columns);
+    free(b->rests);
     free(b->wide);
     free(b->listed);
     free(b->stretches);
@@ -190,14 +194,14 @@ static void resize(struct arrow_column *c, size_t room)
         c->offsets[0] = 0;
         break;
     case ARROW_BOOL:
-        c->bits = grow_bits(c->bits, c->room, room);
+        c->bits = grow_bits(c->bits, c->rest->room, room);
         break;
     default: /* null and struct hold no values */
         break;
     }
     if (c->validity)
-        c->validity = grow_bits(c->validity, c->room, room);
-    c->room = room;
+        c->validity = grow_bits(c->validity, c->rest->room, room);
+    c->rest->room = room;
 }
 
 /* The nulls that were only counted; the bits of a bool are 0 already. */
@@ -217,12 +221,12 @@ static void lay_nulls(struct arrow_column *c)
 
 void arrow_column_grow(struct arrow_column *c)
 {
-    size_t room = c->room ? c->room : FIRST_CAP;
+    size_t room = c->rest->room ? c->rest->room : FIRST_CAP;
     bool asleep = c->cap == 0;
 
     while (room <= c->len)
         room *= 2;
-    if (room != c->room)
+    if (room != c->rest->room)
         resize(c, room);
     c->cap = room;
     if (asleep)
@@ -287,12 +291,12 @@ void arrow_put_list(struct arrow_column *c, size_t items)
 
 static void grow_text(struct arrow_column *c, size_t need)
 {
-    size_t cap = c->text_cap ? c->text_cap : 64;
+    size_t cap = c->rest->text_cap ? c->rest->text_cap : 64;
 
     while (cap < need)
         cap *= 2;
-    c->text = xreallocarray(c->text, cap, 1);
-    c->text_cap = cap;
+    c->rest->text = xreallocarray(c->rest->text, cap, 1);
+    c->rest->text_cap = cap;
 }
 
 static void append_text(struct arrow_column *c, const char *p, size_t n)
@@ -300,29 +304,33 @@ static void append_text(struct arrow_column *c, const char *p, size_t n)
     size_t end = extend(c, n), i;
 
     if (end != EXTENT_TOO_MUCH) {
-        if (end > c->text_cap)
+        if (end > c->rest->text_cap)
             grow_text(c, end);
         if (n)
-            memcpy(c->text + c->extent, p, n);
+            memcpy(c->rest->text + c->extent, p, n);
     }
     i = arrow_column_push(c);
     c->extent = end;
     c->offsets[i + 1] = (int32_t)end;
 }
 
-/* One pass without branches: most text is ASCII and needs no closer look. */
+/* One pass without branches: most text is ASCII and needs no closer look. The last word overlaps
+ * the one before. */
 static bool is_ascii(const char *p, size_t n)
 {
     uint64_t seen = 0, word;
-    size_t i = 0;
 
-    for (; i + 8 <= n; i += 8) {
+    for (size_t i = 0; i + 8 <= n; i += 8) {
         memcpy(&word, p + i, 8);
         seen |= word;
     }
-    for (; i < n; i++)
+    if (n >= 8) {
+        memcpy(&word, p + n - 8, 8);
+        return !((seen | word) & UINT64_C(0x8080808080808080));
+    }
+    for (size_t i = 0; i < n; i++)
         seen |= (unsigned char)p[i];
-    return !(seen & UINT64_C(0x8080808080808080));
+    return !(seen & 0x80);
 }
 
 /* Up to three times as long; what does not fit the buf does not fit the column either. */
@@ -378,7 +386,7 @@ static void cut_to_rows(struct arrow_builder *b)
 {
     b->row_end = b->rows;
     for (size_t i = 0; i < b->n_columns; i++)
-        cut_column(&b->columns[i], *b->columns[i].want);
+        cut_column(&b->columns[i], *b->rests[i].want);
 }
 
 /* The words for a row that is not taken in; finds the column again. */
@@ -387,11 +395,11 @@ static int refuse_row(const struct arrow_builder *b, struct err *err)
     for (size_t i = 0; i < b->n_columns; i++)
         if (b->columns[i].extent > EXTENT_MAX)
             return err_set(err, EFBIG, "column '%.80s' holds too much for one record batch",
-                           b->columns[i].name);
+                           b->rests[i].name);
     for (size_t i = 0; i < b->n_columns; i++)
-        if (b->columns[i].len != *b->columns[i].want)
+        if (b->columns[i].len != *b->rests[i].want)
             return err_set(err, EINVAL, "column '%.80s' (field %zu) has %zu values, not %zu",
-                           b->columns[i].name, i, b->columns[i].len, *b->columns[i].want);
+                           b->rests[i].name, i, b->columns[i].len, *b->rests[i].want);
     return 0;
 }
 
@@ -412,7 +420,7 @@ int arrow_builder_end_row(struct arrow_builder *b, struct err *err)
         for (size_t i = b->stretches[k].from; i < b->stretches[k].to; i++)
             unequal |= b->columns[i].len ^ (b->rows + 1);
     for (size_t i = 0; i < b->n_listed; i++)
-        unequal |= b->listed[i]->len ^ *b->listed[i]->want;
+        unequal |= b->listed[i]->len ^ *b->listed[i]->rest->want;
     for (size_t i = 0; i < b->n_wide; i++)
         extents |= b->wide[i]->extent;
     if (!unequal && extents <= EXTENT_MAX) {
@@ -440,7 +448,7 @@ void arrow_builder_clear(struct arrow_builder *b)
         if (c->type == ARROW_BOOL && c->cap > 0)
             memset(c->bits, 0, (c->len + 7) / 8);
         c->len = c->null_count = c->extent = 0;
-        c->cap = c->listed ? c->room : 0;
+        c->cap = c->rest->listed ? c->rest->room : 0;
     }
 }
 
@@ -452,7 +460,7 @@ const struct arrow_column *arrow_builder_columns(const struct arrow_builder *b)
 bool arrow_builder_in_row(const struct arrow_builder *b)
 {
     for (size_t i = 0; i < b->n_columns; i++)
-        if (b->columns[i].len != *b->columns[i].want)
+        if (b->columns[i].len != *b->rests[i].want)
             return true;
     return false;
 }
@@ -475,7 +483,7 @@ size_t arrow_column_spans(const struct arrow_column *c, struct arrow_buffer span
         break;
     case ARROW_UTF8:
         spans[n++] = (struct arrow_buffer){c->offsets, 4 * (c->len + 1)};
-        spans[n++] = (struct arrow_buffer){c->text, c->extent};
+        spans[n++] = (struct arrow_buffer){c->rest->text, c->extent};
         break;
     case ARROW_LIST:
         spans[n++] = (struct arrow_buffer){c->offsets, 4 * (c->len + 1)};

@@ -85,7 +85,7 @@ static void put_built(struct arrow_column *to, const struct arrow_column *from, 
         arrow_put_f64(to, from->f64[i]);
         break;
     case ARROW_UTF8:
-        arrow_put_text(to, from->text ? from->text + from->offsets[i] : "",
+        arrow_put_text(to, from->rest->text ? from->rest->text + from->offsets[i] : "",
                        (size_t)(from->offsets[i + 1] - from->offsets[i]));
         break;
     case ARROW_LIST:

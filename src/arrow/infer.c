@@ -139,10 +139,10 @@ static struct arrow_column *find_column(struct arrow_column *first, struct arrow
                                         struct arrow_column *at, const char *name)
 {
     for (struct arrow_column *c = at; c < end; c = arrow_column_sibling(c))
-        if (strcmp(c->name, name) == 0)
+        if (strcmp(c->rest->name, name) == 0)
             return c;
     for (struct arrow_column *c = first; c < at; c = arrow_column_sibling(c))
-        if (strcmp(c->name, name) == 0)
+        if (strcmp(c->rest->name, name) == 0)
             return c;
     return end;
 }
@@ -155,7 +155,7 @@ static bool put_members(struct arrow_column *first, struct arrow_column *end, co
     bool whole = true;
 
     for (struct arrow_column *c = first; c < end; c = arrow_column_sibling(c))
-        c->member = NULL;
+        c->rest->member = NULL;
     JSON_FOREACH (item, v) {
         struct arrow_column *c = find_column(first, end, at, item->key);
 
@@ -163,11 +163,11 @@ static bool put_members(struct arrow_column *first, struct arrow_column *end, co
             whole = false;
             continue;
         }
-        c->member = item;
+        c->rest->member = item;
         at = arrow_column_sibling(c);
     }
     for (struct arrow_column *c = first; c < end; c = arrow_column_sibling(c))
-        whole = arrow_put_json(c, c->member) && whole;
+        whole = arrow_put_json(c, c->rest->member) && whole;
     return whole;
 }
 

@@ -16,7 +16,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO };
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
-/* Is called before every line that is written: whoever draws on the terminal clears it. NULL = none.
+/* Is called before every line that is written: whoever draws on the terminal clears it. NULL =
+ * none.
  */
 void log_set_before(void (*before)(void));
 

@@ -1,12 +1,14 @@
 /*
  * ipw list: what is available here, and why something is not.
  */
+#include "analysis/analysis.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "client/client.h"
 #include "core/plugin.h"
 #include "dataset/dataset.h"
+#include "plot/plot.h"
 #include "score/scorer.h"
 #include "telemetry/collector.h"
 
@@ -21,11 +23,6 @@ static const struct option options[] = {
     {"json", OPT_FLAG, offsetof(struct list_args, json), "one JSON document on stdout"},
     {0},
 };
-
-/* Kinds whose stage is not built yet. */
-static const struct plugin *const none[] = {NULL};
-static const struct registry analyses = {"analysis", "analyses", none};
-static const struct registry plots = {"plot", "plots", none};
 
 static const struct registry *const registries[] = {&clients,  &datasets, &collectors, &scorers,
                                                     &analyses, &plots,    NULL};

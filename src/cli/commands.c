@@ -10,16 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* clang-format off: one a line */
+/* one a line */
+/* clang-format off */
 const struct command *const commands[] = {
     &cmd_profile,
     &cmd_sweep,
     &cmd_compare,
     &cmd_validate,
+    &cmd_analyze,
+    &cmd_plot,
+    &cmd_report,
     &cmd_export,
     &cmd_measure,
     &cmd_doctor,
     &cmd_list,
+    &cmd_serve_pocket,
     &cmd_completion,
     &cmd_help,
     NULL,

@@ -15,6 +15,7 @@ enum {
     EXIT_INTERRUPTED = 130 /* everything is saved */
 };
 
+extern const struct command cmd_analyze;
 extern const struct command cmd_compare;
 extern const struct command cmd_completion;
 extern const struct command cmd_doctor;
@@ -22,7 +23,10 @@ extern const struct command cmd_export;
 extern const struct command cmd_help;
 extern const struct command cmd_list;
 extern const struct command cmd_measure;
+extern const struct command cmd_plot;
 extern const struct command cmd_profile;
+extern const struct command cmd_report;
+extern const struct command cmd_serve_pocket;
 extern const struct command cmd_sweep;
 extern const struct command cmd_validate;
 

@@ -1,8 +1,9 @@
 #include "client/client.h"
 
-extern const struct client_ops openai_ops, ollama_ops;
+extern const struct client_ops pocket_ops, openai_ops, ollama_ops;
 
-static const struct plugin *const items[] = {&openai_ops.plugin, &ollama_ops.plugin, NULL};
+static const struct plugin *const items[] = {&pocket_ops.plugin, &openai_ops.plugin,
+                                             &ollama_ops.plugin, NULL};
 
 const struct registry clients = {"client", "clients", items};
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* clang-format off: a table */
+/* clang-format off */
 #define AT(member) offsetof(struct record, member)
 #define BEGIN(name)          \
     {                        \

@@ -308,7 +308,7 @@ RECIPE(supergpqa, "supergpqa", "SuperGPQA", "choice", "graduate questions of 285
 RECIPE(gpqa, "gpqa", "GPQA", "choice", "hard science questions, options ordered by --seed,");
 RECIPE(math500, "math500", "MATH-500", "math", "competition mathematics");
 RECIPE(gsm8k, "gsm8k", "GSM8K", "numeric", "grade school word problems");
-RECIPE(simpleqa, "simpleqa", "SimpleQA", "judge", "short questions of fact");
-RECIPE(natural_reasoning, "natural-reasoning", "NaturalReasoning", "judge",
+RECIPE(simpleqa, "simpleqa", "SimpleQA", "judge:simpleqa", "short questions of fact");
+RECIPE(natural_reasoning, "natural-reasoning", "NaturalReasoning", "judge:natural-reasoning",
        "open reasoning questions");
-RECIPE(wildchat, "wildchat", "WildChat", "judge", "first turns of real chats");
+RECIPE(wildchat, "wildchat", "WildChat", "judge:wildchat", "first turns of real chats");

@@ -25,7 +25,8 @@ enum plot_format { PLOT_PNG, PLOT_SVG, PLOT_PDF };
 struct plot_options {
     enum plot_format format;
     bool dark;
-    double width_px, height_px; /* 0 = the figure's own */
+    /* 0 = the figure's own. CSS pixels; a PNG has twice as many dots each way. */
+    double width_px, height_px;
 };
 
 struct chart; /* plot/chart.h: the paper, axes and marks */

@@ -7,7 +7,7 @@
  * that is empty, refuses or says nothing recognisable is wrong: a model must not gain by silence.
  *
  * A spec is an id with optional arguments behind a colon: "exact", "numeric:0.01",
- * "regex:^4[0-9]$".
+ * "regex:^4[0-9]$", "judge:simpleqa".
  */
 #ifndef IPW_SCORE_SCORER_H
 #define IPW_SCORE_SCORER_H
@@ -31,12 +31,19 @@ struct scorer_ops {
      * arguments are malformed. */
     int (*score)(const char *args, const struct item *item, const char *answer, struct score *ret,
                  struct err *err);
+    /* Required if needs_judge: are the arguments well-formed? analysis/judge.h does the rest. */
+    int (*check)(const char *args, struct err *err);
 };
 
 extern const struct registry scorers;
 
+/* The scorer of a spec, and where in it the arguments begin. NULL and -ENOENT words if there is
+ * none. */
+const struct scorer_ops *scorer_find(const char *spec, const char **ret_args, struct err *err);
+
 /* Splits the spec, finds the scorer and asks it. answer may be NULL (none was given). -ENOENT: no
- * such scorer; -EINVAL: its arguments are malformed; -ENOTSUP: it needs a judge. */
+ * such scorer; -EINVAL: its arguments are malformed; -ENOTSUP: it needs a judge, and the words
+ * say how to name one. */
 int score_answer(const char *spec, const struct item *item, const char *answer, struct score *ret,
                  struct err *err);
 

@@ -13,6 +13,7 @@ extern const struct scorer_ops scorer_choice_ops;
 extern const struct scorer_ops scorer_math_ops;
 extern const struct scorer_ops scorer_list_ops;
 extern const struct scorer_ops scorer_regex_ops;
+extern const struct scorer_ops scorer_judge_ops;
 
 /* -EINVAL with words when there are any. */
 int score_no_arguments(const char *args, const char *id, struct err *err);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "store/hfwriter.h"
+#include "store/rewrite.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -65,8 +66,7 @@ static int lock_dir(int fd, const char *path, struct err *err)
     return err_sys(err, errno, "cannot lock %s", path);
 }
 
-/* Opens and locks. */
-static int open_locked(const char *path, struct err *err)
+int rundir_lock(const char *path, struct err *err)
 {
     AUTO_FD int fd = fs_open_dir(AT_FDCWD, path, err);
     int r;
@@ -111,7 +111,7 @@ static int make_dir(struct rundir *d, bool free_place, struct err *err)
     int r;
 
     if (beside && fs_exists(AT_FDCWD, beside)) { /* left by a run that was killed early */
-        AUTO_FD int fd = open_locked(beside, err);
+        AUTO_FD int fd = rundir_lock(beside, err);
 
         if (fd < 0)
             return fd;
@@ -121,7 +121,7 @@ static int make_dir(struct rundir *d, bool free_place, struct err *err)
     }
     r = fs_mkdirs(place, err);
     if (r == 0)
-        d->fd = open_locked(place, err);
+        d->fd = rundir_lock(place, err);
     d->beside = d->fd >= 0 ? STEAL(beside) : NULL;
     return r < 0 ? r : d->fd < 0 ? d->fd : 0;
 }
@@ -140,7 +140,7 @@ static int check_free(const char *path, bool overwrite, bool *ret_free, struct e
                            path);
         *ret_free = false;
         /* nobody may be writing it */
-        AUTO_FD int fd = open_locked(path, err);
+        AUTO_FD int fd = rundir_lock(path, err);
         return fd < 0 ? fd : 0;
     }
 }
@@ -209,11 +209,13 @@ int rundir_resume(const char *path, const char *config, struct rundir **ret, str
     if (state == RUNDIR_ABSENT || state == RUNDIR_FOREIGN)
         r = err_set(err, ENOENT, "there is no run to resume at %s", d->path);
     if (r == 0) {
-        d->fd = open_locked(d->path, err);
+        d->fd = rundir_lock(d->path, err);
         r = d->fd < 0 ? d->fd : 0;
     }
     if (r == 0)
         r = check_config(d->fd, config, err);
+    if (r == 0)
+        r = rewrite_settle(d->fd, err);
     if (r < 0) {
         rundir_close(d);
         return r;
@@ -295,14 +297,20 @@ static int recover_dataset(int fd, struct err *err)
 int rundir_recover(const char *path, struct err *err)
 {
     AUTO_FD int fd = fs_open_dir(AT_FDCWD, path, NULL), telemetry = -1;
+    bool unfinished;
     int r;
 
     if (fd < 0)
         return 0;
     telemetry = fs_open_dir(fd, "telemetry", NULL);
-    if (!hfwriter_unfinished(fd) && (telemetry < 0 || !hfwriter_unfinished(telemetry)))
+    unfinished = hfwriter_unfinished(fd) || (telemetry >= 0 && hfwriter_unfinished(telemetry));
+    if (!unfinished && !rewrite_unsettled(fd))
         return 0;
     r = lock_dir(fd, path, err);
+    if (r == -EBUSY && !unfinished)
+        return 0; /* verdicts are being written: until they are, the old ones can be read */
+    if (r == 0)
+        r = rewrite_settle(fd, err);
     if (r == 0)
         r = recover_dataset(telemetry, err);
     if (r == 0)

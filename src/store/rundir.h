@@ -50,8 +50,13 @@ int rundir_telemetry_fd(struct rundir *d, struct err *err);
 /* Where the run is, or will be once it is published. */
 const char *rundir_path(const struct rundir *d);
 
-/* For every command that reads a run: finishes what an interrupted run left, so that it can be
- * opened as a dataset. -EBUSY while it is being written. Does nothing on a finished run. */
+/* For whoever changes a finished run: the directory's fd, locked until it is closed. -EBUSY while
+ * another process writes it. */
+int rundir_lock(const char *path, struct err *err);
+
+/* For every command that reads a run: finishes what an interrupted run or rewrite (rewrite.h) left,
+ * so that it can be opened as a dataset. -EBUSY while it is being written. Does nothing on a
+ * finished run. */
 int rundir_recover(const char *path, struct err *err);
 
 #endif

@@ -120,8 +120,10 @@ void record_put(void *record, struct arrow_builder *b)
     for (; f < end; f++) {
         const void *member;
 
-        for (; f->kind == FIELD_F64; f++) /* the last of all is a FIELD_END */
-            put_f64(c++, *(const double *)(base + f->offset));
+        for (; f->kind == FIELD_F64; f++) { /* the last of all is a FIELD_END */
+            member = base + f->offset;
+            put_f64(c++, *(const double *)member);
+        }
         member = base + f->offset;
         switch (f->kind) {
         case FIELD_I64:

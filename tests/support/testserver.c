@@ -125,6 +125,7 @@ static void add_served(struct served_log *l, const struct json *line)
     v = &l->items[l->n++];
     *v = (struct served){.prompt_hash = strtoull(hash, NULL, 16),
                          .status = (int)json_int(json_get(line, "status"), 0),
+                         .end = json_int(json_get(line, "end_ns"), MONO_ABSENT),
                          .prompt_tokens = json_int(json_get(line, "prompt_tokens"), -1),
                          .tokens = json_int(json_get(line, "tokens"), -1),
                          .joules = json_real(json_get(line, "joules"), NAN),

@@ -46,6 +46,7 @@ struct served {
     char outcome[24];
     int status;
     mono_ns received;
+    mono_ns end; /* of the last byte */
     int64_t prompt_tokens, tokens;
     double joules; /* with --powercap: of its own tokens; else NAN */
     mono_ns *sent; /* of every event with content */

@@ -188,17 +188,16 @@ static void check_totals(const struct bench *b, const struct json *summary, doub
                          struct truthrun_result *ret)
 {
     const struct json *totals = json_get(summary, "totals");
-    double meter_j = json_real(json_path(totals, "joules", "cpu", NULL), NAN);
+    double meter_j = json_real(json_path(totals, "joules", "cpu"), NAN);
     double idle_j = json_real(json_get(totals, "idle_joules"), NAN), truth_j = 0;
 
     for (size_t i = 0; i < b->log.n; i++)
         truth_j += b->log.items[i].joules;
     truth_j += b->options->base_w * json_real(json_get(totals, "seconds"), NAN);
-    ret->conservation =
-        json_real(json_path(summary, "attribution", "conservation_error", NULL), NAN);
+    ret->conservation = json_real(json_path(summary, "attribution", "conservation_error"), NAN);
     ret->sum_error = fabs((sum_j + idle_j) / meter_j - 1);
     ret->total_error_pct = 100 * fabs(meter_j / truth_j - 1);
-    ret->peak_in_flight = json_real(json_path(summary, "load", "peak_in_flight", NULL), NAN);
+    ret->peak_in_flight = json_real(json_path(summary, "load", "peak_in_flight"), NAN);
 }
 
 static int compare(struct bench *b, struct truthrun_result *ret, struct err *err)

@@ -256,7 +256,7 @@ static void refuses_too_much_text(void **state)
     snapshot(b, &after);
     assert_memory_equal(before.data, after.data, before.len);
     assert_int_equal(arrow_builder_rows(b), 1);
-    assert_true(text->text_cap < 4096); /* nothing was copied */
+    assert_true(text->rest->text_cap < 4096); /* nothing was copied */
 
     /* alone it is too large too, however often; and in a list */
     arrow_builder_clear(b);
@@ -271,7 +271,7 @@ static void refuses_too_much_text(void **state)
     assert_fails(arrow_builder_end_row(b, &err), EFBIG, &err, "'item'");
     put_row(b, 3);
     assert_ok(arrow_builder_end_row(b, &err), &err);
-    assert_memory_equal(text->text, "text 3", 6);
+    assert_memory_equal(text->rest->text, "text 3", 6);
     munmap(huge, size);
 }
 
@@ -341,7 +341,7 @@ static void stores_valid_utf8_only(void **state)
         assert_int_equal(c->extent, strlen(cases[i].stored));
         assert_int_equal(arrow_column_nulls(c), 0);
         if (c->extent)
-            assert_memory_equal(c->text, cases[i].stored, c->extent);
+            assert_memory_equal(c->rest->text, cases[i].stored, c->extent);
         arrow_put_text(c, "a\0b", 3); /* NUL is a character like any other */
         arrow_put_text(c, NULL, 9);
         assert_int_equal(c->extent, strlen(cases[i].stored) + 3);
@@ -369,12 +369,12 @@ static void clear_keeps_memory(void **state)
         snapshot(b, round ? &again : &first);
         if (round) {
             assert_ptr_equal(values, c[F_INT].i64);
-            assert_ptr_equal(text, c[F_TEXT].text);
+            assert_ptr_equal(text, c[F_TEXT].rest->text);
             assert_int_equal(first.len, again.len);
             assert_memory_equal(first.data, again.data, first.len);
         }
         values = c[F_INT].i64;
-        text = c[F_TEXT].text;
+        text = c[F_TEXT].rest->text;
         put_row(b, 1); /* a row that was begun is forgotten too */
         arrow_builder_clear(b);
         assert_int_equal(arrow_builder_rows(b), 0);
@@ -382,6 +382,79 @@ static void clear_keeps_memory(void **state)
         /* two columns of text, one of lists: one offset each */
         assert_int_equal(arrow_builder_bytes(b), 3 * 8);
     }
+}
+
+/* The bytes of a column's span, compared with what they must be. */
+static void assert_span(const struct arrow_column *c, size_t k, const void *expected, size_t n)
+{
+    struct arrow_buffer s[ARROW_SPANS_MAX];
+
+    assert_true(k < arrow_column_spans(c, s));
+    assert_int_equal(s[k].bytes, n);
+    assert_memory_equal(s[k].data, expected, n);
+}
+
+/* After any number of rows of nulls: what they are written as, and that a value finds its place. */
+static void sleeps_while_there_are_only_nulls(void **state)
+{
+    static const int rows[] = {0, 1, 7, 8, 9, 31, 32, 33, 1000, 1023, 1024, 1025, 3000};
+    static const char zeros[8 * 3001];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+        AUTO_PTR(arrow_builder) struct arrow_builder *b = make_builder();
+        const struct arrow_column *c = arrow_builder_columns(b);
+        char values[8 * 3001] = {0}, bits[376] = {0};
+        size_t n = (size_t)rows[k];
+        struct err err = {0};
+
+        for (size_t i = 0; i < n; i++) {
+            put_nulls(b);
+            assert_ok(arrow_builder_end_row(b, &err), &err);
+        }
+        assert_span(&c[F_INT], 0, zeros, (n + 7) / 8);
+        assert_span(&c[F_INT], 1, zeros, 8 * n);
+        assert_span(&c[F_FLAG], 1, zeros, (n + 7) / 8);
+        assert_span(&c[F_TEXT], 1, zeros, 4 * (n + 1));
+        assert_span(&c[F_TEXT], 2, "", 0);
+        assert_span(&c[F_REQUEST], 0, zeros, (n + 7) / 8);
+        assert_span(&c[F_REASONS], 1, zeros, 4 * (n + 1));
+        assert_int_equal(c[F_REASON].len, 0);
+        put_row(b, 3); /* flag: true; an empty list */
+        assert_ok(arrow_builder_end_row(b, &err), &err);
+        values[8 * n] = 3;
+        bits[n / 8] = (char)(1u << n % 8);
+        assert_int_equal(arrow_column_nulls(&c[F_INT]), n);
+        assert_int_equal(arrow_column_nulls(&c[F_INDEX]), n);
+        assert_int_equal(arrow_column_nulls(&c[F_NOTHING]), n + 1);
+        assert_span(&c[F_INT], 0, bits, n ? n / 8 + 1 : 0);
+        assert_span(&c[F_INT], 1, values, 8 * (n + 1));
+        assert_span(&c[F_FLAG], 1, bits, n / 8 + 1);
+        assert_span(&c[F_TEXT], 2, "text 3", 6);
+        assert_int_equal(c[F_TEXT].offsets[n], 0);
+        assert_int_equal(c[F_TEXT].offsets[n + 1], 6);
+    }
+}
+
+/* A child that was woken under a struct that still sleeps, by a row that was refused. */
+static void a_refused_row_wakes_in_vain(void **state)
+{
+    AUTO_PTR(arrow_builder) struct arrow_builder *b = make_builder();
+    const struct arrow_column *c = arrow_builder_columns(b);
+    struct err err = {0};
+
+    (void)state;
+    put_nulls(b);
+    assert_ok(arrow_builder_end_row(b, &err), &err);
+    arrow_put_i64(arrow_builder_column(b, F_INDEX), 5);
+    assert_fails(arrow_builder_end_row(b, &err), EINVAL, &err, "int");
+    put_nulls(b);
+    assert_ok(arrow_builder_end_row(b, &err), &err);
+    put_row(b, 2);
+    assert_ok(arrow_builder_end_row(b, &err), &err);
+    assert_int_equal(arrow_column_nulls(&c[F_INDEX]), 2);
+    assert_span(&c[F_INDEX], 0, "\x04", 1);
+    assert_span(&c[F_REQUEST], 0, "\x04", 1);
 }
 
 static void refuses_what_cannot_be_written(void **state)
@@ -452,6 +525,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(refuses_too_many_items),
     cmocka_unit_test(stores_valid_utf8_only),
     cmocka_unit_test(clear_keeps_memory),
+    cmocka_unit_test(sleeps_while_there_are_only_nulls),
+    cmocka_unit_test(a_refused_row_wakes_in_vain),
     cmocka_unit_test(refuses_what_cannot_be_written),
     cmocka_unit_test(limits_nesting),
     cmocka_unit_test(works_without_columns),

@@ -82,7 +82,9 @@ static void doubles_round_trip(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-        assert_int_equal(format_f64(values[i], text), strlen(text));
+        size_t n = format_f64(values[i], text);
+
+        assert_int_equal(n, strlen(text));
         assert_true(strtod(text, NULL) == values[i]);
     }
     format_f64(0.1, text);

@@ -207,7 +207,7 @@ static void simpleqa(void **state)
     assert_string_equal(item.problem, "Who?");
     assert_string_equal(item.answer, "Someone");
     assert_string_equal(item.subject, "Art");
-    assert_string_equal(csv->ops->scorer, "judge");
+    assert_string_equal(csv->ops->scorer, "judge:simpleqa");
     assert_string_equal(first_of(plain).subject, "Music");
     assert_string_equal(first_of(plain).subject, "general");
 }
@@ -221,7 +221,7 @@ static void natural_reasoning(void **state)
                     "{\"question\":\"Why not?\",\"reference_answer\":\"\"}\n");
 
     (void)state;
-    assert_string_equal(d->ops->scorer, "judge");
+    assert_string_equal(d->ops->scorer, "judge:natural-reasoning");
     assert_string_equal(first_of(d).answer, "Because.");
     assert_string_equal(first_of(d).answer, "");
 }

@@ -91,6 +91,11 @@ static void bad_specs_are_refused(void **state)
                  "too many repetitions");
     assert_fails(score("regex:(((((((((((a+)+)+)+)+)+)+)+)+)+)+", "1", "1", &s, &err), EINVAL, &err,
                  "too many repetitions");
+    assert_fails(score("judge:mth", "1", "1", &s, &err), EINVAL, &err, "did you mean 'judge:math'");
+    assert_fails(score("judge:", "1", "1", &s, &err), ENOTSUP, &err, "--judge-model");
+    assert_fails(score("judge:simpleqa", "1", "1", &s, &err), ENOTSUP, &err, "needs a judge; ");
+    /* not even this can be scored without one: empty answers alone would make it 0 of n */
+    assert_fails(score("judge", "1", "", &s, &err), ENOTSUP, &err, "needs a judge; ");
     assert_string_equal(s.reason, "untouched");
 }
 
@@ -156,7 +161,7 @@ static void registry_is_sound(void **state)
 
         assert_ptr_equal(registry_find(&scorers, (*p)->id, &err), *p);
         assert_non_null((*p)->help);
-        assert_true(ops->needs_judge || ops->score);
+        assert_true(ops->needs_judge ? ops->check && !ops->score : ops->score != NULL);
     }
 }
 

@@ -1,6 +1,8 @@
 /* See answer.h. No state: a stream needs only its key and the number of its next token. */
 #include "answer.h"
 
+#include <string.h>
+
 uint64_t answer_hash(const char *prompt, size_t n)
 {
     uint64_t h = UINT64_C(0xCBF29CE484222325);
@@ -49,4 +51,31 @@ void answer_add(struct buf *out, uint64_t key, int64_t from, int64_t to)
 int64_t answer_prompt_tokens(size_t prompt_bytes)
 {
     return prompt_bytes ? (int64_t)((prompt_bytes + 3) / 4) : 1;
+}
+
+static size_t word_length(const char *text)
+{
+    size_t blanks = strspn(text, " \n");
+
+    return blanks + strcspn(text + blanks, " \n");
+}
+
+int64_t answer_words(const char *text)
+{
+    int64_t n = 0;
+
+    for (; *text; text += word_length(text))
+        n++;
+    return n;
+}
+
+void answer_add_words(struct buf *out, const char *text, int64_t from, int64_t to)
+{
+    for (int64_t i = 0; i < to && *text; i++) {
+        size_t n = word_length(text);
+
+        if (i >= from)
+            buf_add(out, text, n);
+        text += n;
+    }
 }

@@ -27,6 +27,10 @@ uint64_t answer_key(const char *prompt, size_t n, uint64_t seed);
 /* Appends the tokens [from, to). */
 void answer_add(struct buf *out, uint64_t key, int64_t from, int64_t to);
 int64_t answer_prompt_tokens(size_t prompt_bytes);
+/* A given text (--answer) as tokens: each but the first begins with a blank. How many, and the
+ * tokens [from, to) of them, as far as there are any. */
+int64_t answer_words(const char *text);
+void answer_add_words(struct buf *out, const char *text, int64_t from, int64_t to);
 /* Bits that look random and depend on both numbers. */
 uint64_t answer_mix(uint64_t key, uint64_t i);
 

@@ -35,6 +35,7 @@ struct config {
     int64_t jitter_ns;    /* each token comes later by up to this */
     double prefill_per_s; /* prompt tokens; 0 = in no time */
     int64_t tokens;       /* of an answer that is not cut by the request */
+    const char *answer;   /* the text of every answer; NULL = made from the prompt */
     int64_t reasoning_tokens;
     int64_t chunk_tokens;
     uint64_t seed;
@@ -90,6 +91,7 @@ struct exchange {
     size_t prompt_bytes;
     int64_t prompt_tokens, n_reasoning, n_tokens; /* n_tokens includes the reasoning */
     const char *finish;
+    char *given;       /* the answer's text; NULL = made from the key */
     struct buf params; /* the request's members without the prompt, as JSON */
 
     /* the answer */

@@ -101,6 +101,8 @@ static const struct option table[] = {
      "each token comes later by up to this, without adding up (0)"},
     {"tokens", KIND_COUNT, CONFIG(tokens), NULL, "N",
      "of an answer that max_tokens leaves whole (32); [[tokens:N]] in a prompt is stronger"},
+    {"answer", KIND_TEXT, CONFIG(answer), NULL, "TEXT",
+     "the text of every answer, a token per word; [[answer:TEXT]] in a prompt does the same"},
     {"reasoning-tokens", KIND_COUNT, CONFIG(reasoning_tokens), NULL, "N", "before the answer (0)"},
     {"chunk-tokens", KIND_COUNT, CONFIG(chunk_tokens), NULL, "N", "tokens per event (1)"},
     {"seed", KIND_SEED, CONFIG(seed), NULL, "N",

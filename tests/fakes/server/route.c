@@ -144,6 +144,19 @@ static bool find_marker(struct exchange *x, const char *prompt)
     return false;
 }
 
+/* [[answer:TEXT]] in the prompt, else --answer. */
+static void find_answer(struct exchange *x, const char *prompt)
+{
+    static const char mark[] = "[[answer:";
+    const char *start = strstr(prompt, mark), *end = start ? strstr(start, "]]") : NULL;
+    const char *answer = x->server->config.answer;
+
+    if (end)
+        x->given = xstrndup(start + strlen(mark), (size_t)(end - start) - strlen(mark));
+    else if (answer)
+        x->given = xstrdup(answer);
+}
+
 /* [[tokens:N]] in the prompt: as long is the answer. */
 static int64_t natural_tokens(const struct config *c, const char *prompt)
 {
@@ -161,7 +174,7 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     AUTO(buf) struct buf text = BUF_INIT(REQUEST_BODY_MAX);
     uint64_t seed = c->seed;
     const struct json *asked = json_get(body, "seed");
-    int64_t natural;
+    int64_t natural = c->reasoning_tokens;
 
     asked = asked ? asked : json_get(json_get(body, "options"), "seed");
     if (json_is(asked, JSON_INT))
@@ -172,11 +185,12 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     }
     if (!find_marker(x, buf_str(&text)))
         return;
+    find_answer(x, buf_str(&text));
+    natural += x->given ? answer_words(x->given) : natural_tokens(c, buf_str(&text));
     x->prompt_bytes = text.len;
     x->prompt_hash = answer_hash(buf_str(&text), text.len);
     x->prompt_tokens = answer_prompt_tokens(text.len);
     x->key = answer_key(buf_str(&text), text.len, seed);
-    natural = c->reasoning_tokens + natural_tokens(c, buf_str(&text));
     max_tokens = max_tokens > TOKENS_MAX ? TOKENS_MAX : max_tokens;
     x->finish = max_tokens >= 0 && (ignore_eos || max_tokens <= natural) ? "length" : "stop";
     x->n_tokens = strcmp(x->finish, "length") == 0 ? max_tokens : natural;

@@ -19,6 +19,7 @@ void exchange_free(struct exchange *x)
 {
     if (!x)
         return;
+    free(x->given);
     power_stop(x->server->power, &x->work, mono_now());
     buf_release(&x->params);
     buf_release(&x->body);
@@ -77,12 +78,23 @@ bool exchange_tells_usage(const struct exchange *x)
     return x->fault.kind != FAULT_NO_USAGE;
 }
 
+/* The tokens [from, to), none of them on the other side of the reasoning's end. */
+static void add_tokens(const struct exchange *x, int64_t from, int64_t to, struct buf *out)
+{
+    int64_t shift = from < x->n_reasoning ? ANSWER_REASONING : -x->n_reasoning;
+
+    if (x->given && from >= x->n_reasoning)
+        answer_add_words(out, x->given, from + shift, to + shift);
+    else
+        answer_add(out, x->key, from + shift, to + shift);
+}
+
 void exchange_add_text(const struct exchange *x, bool reasoning, struct buf *out)
 {
     if (reasoning)
-        answer_add(out, x->key, ANSWER_REASONING, ANSWER_REASONING + x->n_reasoning);
+        add_tokens(x, 0, x->n_reasoning, out);
     else
-        answer_add(out, x->key, 0, x->n_tokens - x->n_reasoning);
+        add_tokens(x, x->n_reasoning, x->n_tokens, out);
 }
 
 static const char *status_words(int status)
@@ -223,11 +235,10 @@ static void plan_piece(struct exchange *x)
 
 static void add_piece_text(struct exchange *x, int64_t to)
 {
-    int64_t shift = x->next < x->n_reasoning ? ANSWER_REASONING : -x->n_reasoning;
     bool here = x->next == x->fault.at;
 
     buf_clear(&x->text);
-    answer_add(&x->text, x->key, x->next + shift, to + shift);
+    add_tokens(x, x->next, to, &x->text);
     if (here && x->fault.kind == FAULT_BAD_UTF8)
         buf_adds(&x->text, BAD_PLACE);
     if (here && x->fault.kind == FAULT_LONG_LINE)
