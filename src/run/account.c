@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define RECENT_NS   (3 * NS_PER_S)
+#define WAIT_NS     (2 * NS_PER_S)
 #define FINAL_TICKS 3 /* after t: then E(t) never changes again (energy.h) */
 
 struct cursor {
@@ -36,7 +37,7 @@ struct cursor {
  * settled, and until it is taken its window must not be forgotten. */
 struct stay {
     struct flight *flight; /* NULL = it has ended */
-    mono_ns since;
+    mono_ns since, ended;
     void *query;
 };
 
@@ -147,6 +148,7 @@ void account_end(struct account *a, struct stay *s, const struct response *r, vo
 {
     attribution_close(a->attribution, s->flight, r);
     s->flight = NULL;
+    s->ended = mono_now();
     s->query = query;
 }
 
@@ -227,30 +229,31 @@ static void settle(struct account *a, mono_ns until)
     a->settled = until;
 }
 
-/* Somebody has ended and was not taken yet. */
 static bool is_waited_for(const struct account *a)
 {
+    mono_ns now = mono_now();
+
     for (size_t i = 0; i < a->n_stays; i++)
-        if (!a->stays[i]->flight)
+        if (!a->stays[i]->flight && now - a->stays[i]->ended > WAIT_NS)
             return true;
     return false;
 }
 
-/* How far all counters are final, but not beyond t, nor so far behind it that it matters. */
+/* How far all counters are final, but not beyond t, nor so far behind it that it matters. One that
+ * never changed is not waited for. */
 static mono_ns final_until(struct account *a, mono_ns t)
 {
     mono_ns least = t;
 
     for (size_t i = 0; i < a->n_cursors; i++) {
         struct cursor *c = &a->cursors[i];
-        mono_ns at;
+        const struct series *s = &c->slice;
 
         if (a->channels[c->channel].quantity != QUANTITY_ENERGY_J)
             continue;
         sampler_copy(meter_sampler(a->meter), c->channel, t, t, &c->slice);
-        at = c->slice.n_ticks > FINAL_TICKS ? c->slice.ticks[c->slice.n_ticks - FINAL_TICKS].after
-                                            : a->settled;
-        least = at < least ? at : least;
+        if (s->n_ticks > FINAL_TICKS && s->ticks[s->n_ticks - FINAL_TICKS].after < least)
+            least = s->ticks[s->n_ticks - FINAL_TICKS].after;
     }
     return least < t - RECENT_NS ? t : least;
 }

@@ -26,6 +26,7 @@ is() { [ "$1" = "$2" ] || { echo "  '$1' is not '$2'"; false; }; }
 # serve OPTIONS...: starts a server, sets url and served (its log)
 serve() {
     served=$work/served.$RANDOM
+    rm -f "$work/listening" # of the server before: it would be read until this one has begun
     "$testserver" --log "$served" "$@" >"$work/listening" 2>&1 &
     server=$!
     pids+=($server)

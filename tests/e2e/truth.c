@@ -27,17 +27,22 @@ struct kind {
 };
 
 /* Queries of 0.5 to 1.5 s. */
-#define ALONE                                                                               \
-    .refresh_ms = 100, .base_w = 60, .prompt_j = 0.1, .token_j = 4, .queries = 40,          \
-    .tokens_min = 20, .tokens_max = 57, .prompt_min = 20, .prompt_max = 150, .itl = "22ms", \
-    .alone = true
+#define ALONE                                                                         \
+    .refresh_ms = 100, .base_w = 60, .prompt_j = 0.1, .token_j = 4, .tokens_min = 20, \
+    .tokens_max = 57, .prompt_min = 20, .prompt_max = 150, .itl = "22ms", .alone = true
 #define STREAMS                                                                       \
     .refresh_ms = 100, .base_w = 120, .prompt_j = 0.2, .token_j = 0.2, .queries = 64, \
     .tokens_min = 30, .tokens_max = 110, .prompt_min = 20, .prompt_max = 200, .itl = "25ms"
 
 static const struct kind kinds[] = {
-    {"sequential", 0.5, 1.5, true, {ALONE}},
-    {"spaced", 0.5, 1.5, true, {ALONE, .load = {"--request-rate", "0.6", "--burstiness", "2000"}}},
+    {"sequential", 0.5, 1.5, true, {ALONE, .queries = 40}},
+    /* power that rises and falls at once, which no supply's does: three levels within a tick are
+     * more than its neighbours can tell (bench_energy has the same case, and the one with a lag) */
+    {"spaced",
+     2,
+     5,
+     true,
+     {ALONE, .queries = 24, .load = {"--request-rate", "0.6", "--burstiness", "2000"}}},
     {"closed", 5, NAN, false, {STREAMS, .load = {"--concurrency", "8"}}},
     {"open", 5, NAN, false, {STREAMS, .load = {"--request-rate", "4.5"}}},
 };

@@ -407,7 +407,7 @@ static struct record stands_still(struct desk *d, bool at_end, double *ret_truth
     over = pause_ms(200);
     r = reply(sent, over);
     end(d, s, &r, d);
-    a = taken(d); /* without waiting for the counter */
+    a = taken(d); /* without waiting for ever */
     build_input_init(&in);
     in.response = &r;
     in.item = &item;
