@@ -56,7 +56,7 @@ static int analyze(int64_t records, struct figures *ret)
     }
     getrusage(RUSAGE_SELF, &u);
     *ret = (struct figures){(double)u.ru_maxrss / 1024, ns_to_s(mono_now() - start)};
-    return json_int(json_path(doc.root, "summary", "newly_scored", NULL), 0) != records;
+    return json_int(json_path(doc.root, "summary", "newly_scored"), 0) != records;
 }
 
 /* What a child comes to; its figures when it has some. */

@@ -108,7 +108,7 @@ static inline void analyze(const char *id, const struct analysis_options *o, str
 
 static inline double number(const struct json_doc *doc, const char *key)
 {
-    return json_real(json_path(doc->root, "summary", key, NULL), NAN);
+    return json_real(json_path(doc->root, "summary", key), NAN);
 }
 
 static inline bool warns(const struct json_doc *doc, const char *part)

@@ -189,12 +189,17 @@ int judging_open(const struct judging_options *o, struct judging **ret, struct e
 
 void judging_close(struct judging *g)
 {
+    struct ticket *next;
+
     if (!g)
         return;
     judge_close(g->judge);
     judgements_close(g->kept);
-    while (g->tickets)
-        ticket_free(g->tickets);
+    for (struct ticket *t = g->tickets; t; t = next) {
+        next = t->next;
+        free(t->spec);
+        free(t);
+    }
     free(g->model);
     free(g);
 }

@@ -1,6 +1,8 @@
 /*
  * Every sample names its channel in full. Channels take turns in a steady order, so that the search
- * for a sample's channel begins behind the one of the sample before and is mostly over at once.
+ * for a sample's channel begins behind the one of the sample before and is mostly over at once. A
+ * batch's names are compared as they lie there, with those of an earlier row of the same batch;
+ * what they mean is looked up once a batch.
  */
 #include "analysis/run.h"
 
@@ -31,6 +33,26 @@ struct key {
     enum rail rail;
     enum quantity quantity;
     bool estimated;
+};
+
+#define NAMES 5
+
+/* The same as the row has it. */
+struct names {
+    struct text texts[NAMES]; /* channel, quantity, rail, device, collector */
+    int64_t number;
+    bool estimated;
+};
+
+/* What was looked up in this batch, in the order in which it came. */
+#define SEEN_MAX 256
+struct seen {
+    struct {
+        struct names names;
+        size_t channel;
+        bool unknown; /* a quantity this program does not know */
+    } items[SEEN_MAX];
+    size_t n, last;
 };
 
 static struct columns find_columns(const struct arrow_array *batch)
@@ -78,16 +100,37 @@ static enum quantity quantity_of(struct text t)
     return QUANTITY_COUNT;
 }
 
-static struct key key_at(const struct columns *c, int64_t row)
+static struct names names_at(const struct columns *c, int64_t row)
+{
+    return (struct names){
+        .texts = {text_at(c->channel, row), text_at(c->quantity, row), text_at(c->rail, row),
+                  text_at(c->device, row), text_at(c->collector, row)},
+        .number = arrow_i64(c->number, row, -1),
+        .estimated = arrow_bool(c->estimated, row, false),
+    };
+}
+
+static bool same_names(const struct names *a, const struct names *b)
+{
+    if (a->number != b->number || a->estimated != b->estimated)
+        return false;
+    for (size_t i = 0; i < NAMES; i++)
+        if (a->texts[i].n != b->texts[i].n ||
+            memcmp(a->texts[i].data, b->texts[i].data, a->texts[i].n) != 0)
+            return false;
+    return true;
+}
+
+static struct key key_of(const struct names *n)
 {
     return (struct key){
-        .collector = text_at(c->collector, row),
-        .device = text_at(c->device, row),
-        .channel = text_at(c->channel, row),
-        .number = arrow_i64(c->number, row, -1),
-        .rail = rail_of(text_at(c->rail, row)),
-        .quantity = quantity_of(text_at(c->quantity, row)),
-        .estimated = arrow_bool(c->estimated, row, false),
+        .channel = n->texts[0],
+        .quantity = quantity_of(n->texts[1]),
+        .rail = rail_of(n->texts[2]),
+        .device = n->texts[3],
+        .collector = n->texts[4],
+        .number = n->number,
+        .estimated = n->estimated,
     };
 }
 
@@ -140,26 +183,56 @@ static int find_channel(struct run *r, struct key k, size_t after, size_t *ret, 
     return 0;
 }
 
-static int give_batch(struct run *r, const struct arrow_array *batch, size_t *last,
+/* The channel of the row; 1 = it is of no quantity we know. */
+static int channel_of(struct run *r, const struct columns *c, int64_t row, struct seen *seen,
+                      size_t *ret, struct err *err)
+{
+    struct names names = names_at(c, row);
+    size_t at = 0, after = seen->n ? seen->items[seen->last].channel : 0;
+    struct key k;
+    int result;
+
+    for (size_t i = 1; i <= seen->n; i++) {
+        at = (seen->last + i) % seen->n;
+        if (!same_names(&seen->items[at].names, &names))
+            continue;
+        seen->last = at;
+        *ret = seen->items[at].channel;
+        return seen->items[at].unknown;
+    }
+    k = key_of(&names);
+    result = k.quantity == QUANTITY_COUNT ? 1 : find_channel(r, k, after, ret, err);
+    if (result >= 0) {
+        at = seen->n < SEEN_MAX ? seen->n++ : seen->last;
+        seen->items[at].names = names;
+        seen->items[at].channel = result ? 0 : *ret;
+        seen->items[at].unknown = result;
+        seen->last = at;
+    }
+    return result;
+}
+
+static int give_batch(struct run *r, const struct arrow_array *batch, struct seen *seen,
                       int (*each)(void *arg, const struct sample *s), void *arg, struct err *err)
 {
     struct columns c = find_columns(batch);
     int result = 0;
 
+    seen->n = seen->last = 0; /* the names lie in the batch before */
+
     for (int64_t row = 0; result == 0 && row < batch->length; row++) {
-        struct key k = key_at(&c, row);
         struct sample s = {.time_s = arrow_f64(c.time, row), .value = arrow_f64(c.value, row)};
 
-        if (!isfinite(s.time_s) || k.quantity == QUANTITY_COUNT)
+        if (!isfinite(s.time_s))
             continue;
         if (!isfinite(s.value))
             s.value = NAN;
         s.is_break = arrow_bool(c.is_break, row, false);
-        result = find_channel(r, k, *last, &s.channel, err);
-        if (result == 0) {
-            *last = s.channel;
+        result = channel_of(r, &c, row, seen, &s.channel, err);
+        if (result == 0)
             result = each(arg, &s);
-        }
+        else if (result > 0)
+            result = 0;
     }
     return result;
 }
@@ -171,14 +244,14 @@ int run_samples(struct run *r, int (*each)(void *arg, const struct sample *s), v
     AUTO_FREE char *state = xasprintf("%s/state.json", dir);
     AUTO_PTR(hfdir) struct hfdir *h = NULL;
     const struct arrow_array *batch;
-    size_t last = 0;
+    AUTO_FREE struct seen *seen = xcalloc(1, sizeof(*seen));
     int more, result = 0;
 
     if (!fs_exists(AT_FDCWD, state))
         return 0;
     more = hfdir_open(AT_FDCWD, dir, NULL, &h, err);
     while (more >= 0 && result == 0 && (more = hfdir_next(h, &batch, err)) > 0)
-        result = give_batch(r, batch, &last, each, arg, err);
+        result = give_batch(r, batch, seen, each, arg, err);
     return result ? result : more;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "analysis/scoring.h"
 
+#include "analysis/refresh.h"
 #include "base/alloc.h"
 #include "store/rewrite.h"
 
@@ -297,6 +298,17 @@ int scoring_check(const char *spec, struct err *err)
     return r == -ENOTSUP ? 0 : r;
 }
 
+/* summary.json has figures that follow from the scores. */
+static int refresh_summary(const struct run *run, const struct scoring *s, struct err *err)
+{
+    struct tally t;
+    int r = s->scored > 0 ? run_refresh(run_dir(run), &t, err) : 0;
+
+    if (r == 0 && s->scored > 0)
+        tally_release(&t);
+    return r;
+}
+
 int scoring_run(struct run *run, const struct analysis_options *o, struct scoring *ret,
                 struct err *err)
 {
@@ -306,8 +318,7 @@ int scoring_run(struct run *run, const struct analysis_options *o, struct scorin
     int result;
 
     r->judge = o->judge;
-    r->config_scorer =
-        json_text(json_path(run_summary(run), "profiler_config", "scorer", (char *)NULL), NULL);
+    r->config_scorer = json_text(json_path(run_summary(run), "profiler_config", "scorer"), NULL);
     result = rewrite_open(run_dir(run), run_model(run), &r->writer, &why);
     if (result == -EBUSY)
         return err_set(err, EBUSY, "%s", why.text);
@@ -321,7 +332,7 @@ int scoring_run(struct run *run, const struct analysis_options *o, struct scorin
     if (result < 0)
         return result;
     drain(r, 0);
-    if (r->writer && rewrite_commit(r->writer, &why) < 0)
+    if (r->writer && (rewrite_commit(r->writer, &why) < 0 || refresh_summary(run, ret, &why) < 0))
         stop_writing(r, &why);
     if (ret->scored == 0) /* there was nothing to write */
         ret->unwritten[0] = '\0';

@@ -86,7 +86,7 @@ static void add_energy(struct tally *t, const struct record *r)
     t->estimated += source && strcmp(source, "estimated") == 0;
     if (r->energy.basis && !t->basis[0])
         snprintf(t->basis, sizeof(t->basis), "%s", r->energy.basis);
-    if (t->records == 1 || r->measurement.coverage < t->coverage_min)
+    if (t->records == 1 || isnan(t->coverage_min) || r->measurement.coverage < t->coverage_min)
         t->coverage_min = r->measurement.coverage;
     if (isnan(joules)) {
         t->without_energy++;
@@ -142,6 +142,28 @@ void tally_efficiency(const struct tally *t, struct tally_efficiency *ret)
         .j_per_output_token = ratio(t->joules_with_tokens, (double)t->tokens_with_joules),
         .tokens_per_j = ratio((double)t->tokens_with_joules, t->joules_with_tokens),
     };
+}
+
+void tally_efficiency_json(const struct tally *t, struct json_writer *w)
+{
+    struct tally_efficiency e;
+
+    tally_efficiency(t, &e);
+    jw_begin_object(w, "efficiency");
+    jw_text(w, "basis", t->basis[0] ? t->basis : NULL);
+    jw_int(w, "scored", t->scored);
+    jw_int(w, "correct", t->correct);
+    jw_int(w, "unscorable", t->unscorable);
+    jw_int(w, "unscored", t->unscored);
+    jw_real(w, "accuracy", e.accuracy);
+    jw_real(w, "mean_joules", e.mean_j);
+    jw_real(w, "mean_watts", e.mean_w);
+    jw_real(w, "ipj", e.ipj);
+    jw_real(w, "ipw", e.ipw);
+    jw_real(w, "joules_per_correct", e.j_per_correct);
+    jw_real(w, "joules_per_output_token", e.j_per_output_token);
+    jw_real(w, "tokens_per_joule", e.tokens_per_j);
+    jw_end_object(w);
 }
 
 const char *tally_source(const struct tally *t)

@@ -13,6 +13,7 @@
 #ifndef IPW_ANALYSIS_TALLY_H
 #define IPW_ANALYSIS_TALLY_H
 
+#include "base/json.h"
 #include "core/figure.h"
 #include "core/record.h"
 
@@ -73,6 +74,8 @@ struct tally_efficiency {
     double tokens_per_j;
 };
 void tally_efficiency(const struct tally *t, struct tally_efficiency *ret);
+/* The same as the member `efficiency` of summary.json. */
+void tally_efficiency_json(const struct tally *t, struct json_writer *w);
 /* Where the joules come from: "measured", "estimated", "none". */
 const char *tally_source(const struct tally *t);
 /* How far the two rules of sharing energy lie apart, relative; NAN where no query overlapped. */

@@ -300,7 +300,7 @@ const struct json *json_get(const struct json *v, const char *key)
     return found;
 }
 
-const struct json *json_path(const struct json *v, ...)
+const struct json *json_path_to(const struct json *v, ...)
 {
     const char *key;
     va_list ap;

@@ -71,8 +71,9 @@ void json_doc_release(struct json_doc *doc);
 const struct json *json_first(const struct json *v);
 /* A member of an object, else NULL. */
 const struct json *json_get(const struct json *v, const char *key);
-/* Members of members: json_path(v, "usage", "prompt_tokens_details", "cached_tokens", NULL). */
-const struct json *json_path(const struct json *v, ...) __attribute__((sentinel));
+/* Members of members: json_path(v, "usage", "prompt_tokens_details", "cached_tokens"). */
+#define json_path(v, ...) json_path_to(v, __VA_ARGS__, (const char *)NULL)
+const struct json *json_path_to(const struct json *v, ...) __attribute__((sentinel));
 bool json_is(const struct json *v, enum json_type type);
 const char *json_text(const struct json *v, const char *fallback);
 /* JSON_INT, or a JSON_REAL without a fraction. */

@@ -49,7 +49,8 @@ struct session {
     size_t n_runs;
     const struct plot_ops *plots[PLOTS_MAX];
     size_t n_plots;
-    struct json_writer *w; /* NULL without --json */
+    struct buf out; /* of --json */
+    struct json_writer w;
     size_t written;
     struct {
         const struct plot_ops *plot;
@@ -67,6 +68,7 @@ static void session_release(struct session *s)
     for (size_t i = 0; i < s->n_skipped; i++)
         free(s->skipped[i].reason);
     free(s->skipped);
+    buf_release(&s->out);
 }
 
 static int add_plots(struct session *s, const char *ids, struct err *err)
@@ -167,18 +169,18 @@ static void tell_written(struct session *s, const struct plot_ops *p, struct run
                          size_t n, const char *path)
 {
     s->written++;
-    if (!s->w) {
+    if (!s->args->json) {
         printf("%s\n", path);
         return;
     }
-    jw_begin_object(s->w, NULL);
-    jw_text(s->w, "plot", p->plugin.id);
-    jw_text(s->w, "path", path);
-    jw_begin_array(s->w, "runs");
+    jw_begin_object(&s->w, NULL);
+    jw_text(&s->w, "plot", p->plugin.id);
+    jw_text(&s->w, "path", path);
+    jw_begin_array(&s->w, "runs");
     for (size_t i = 0; i < n; i++)
-        jw_text(s->w, NULL, run_dir(runs[i]));
-    jw_end_array(s->w);
-    jw_end_object(s->w);
+        jw_text(&s->w, NULL, run_dir(runs[i]));
+    jw_end_array(&s->w);
+    jw_end_object(&s->w);
 }
 
 static void note_skipped(struct session *s, const struct plot_ops *p, const char *dir,
@@ -239,27 +241,27 @@ static int plot_all(struct session *s, struct err *err)
 
 static int plot_json(struct session *s, struct err *err)
 {
-    AUTO(buf) struct buf out = BUF_INIT(BUF_MAX_OWN);
-    struct json_writer w = json_writer(&out, JSON_PRETTY);
+    struct json_writer *w = &s->w;
     int r;
 
-    s->w = &w;
-    jw_begin_object(&w, NULL);
-    jw_begin_array(&w, "figures");
+    buf_init(&s->out, BUF_MAX_OWN);
+    *w = json_writer(&s->out, JSON_PRETTY);
+    jw_begin_object(w, NULL);
+    jw_begin_array(w, "figures");
     r = plot_all(s, err);
-    jw_end_array(&w);
-    jw_begin_array(&w, "skipped");
+    jw_end_array(w);
+    jw_begin_array(w, "skipped");
     for (size_t i = 0; i < s->n_skipped; i++) {
-        jw_begin_object(&w, NULL);
-        jw_text(&w, "plot", s->skipped[i].plot->plugin.id);
-        jw_text(&w, "run", s->skipped[i].dir);
-        jw_text(&w, "reason", s->skipped[i].reason);
-        jw_end_object(&w);
+        jw_begin_object(w, NULL);
+        jw_text(w, "plot", s->skipped[i].plot->plugin.id);
+        jw_text(w, "run", s->skipped[i].dir);
+        jw_text(w, "reason", s->skipped[i].reason);
+        jw_end_object(w);
     }
-    jw_end_array(&w);
-    jw_end_object(&w);
+    jw_end_array(w);
+    jw_end_object(w);
     if (r == 0)
-        puts(buf_str(&out));
+        puts(buf_str(&s->out));
     return r;
 }
 

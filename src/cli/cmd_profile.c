@@ -1,17 +1,21 @@
 /*
  * ipw profile: ask, measure, record.
  */
+#include "analysis/refresh.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
+#include "cli/judge_options.h"
 #include "cli/profile_options.h"
 #include "cli/progress.h"
 #include "run/config.h"
 #include "run/profile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +23,7 @@
 
 struct profile_args {
     struct profile_options run;
+    struct judge_args judge;
     int64_t repeat;
     int64_t cooldown_ns;
     bool json;
@@ -26,6 +31,7 @@ struct profile_args {
 
 static const struct option options[] = {
     PROFILE_OPTIONS(struct profile_args, run),
+    JUDGE_OPTIONS(struct profile_args, judge),
     {"repeat", OPT_INT, offsetof(struct profile_args, repeat),
      "run the whole protocol N times, each in a directory of its own and in another order", "N",
      "1", .min = 1, .max = 1000},
@@ -110,7 +116,36 @@ void profile_cool_down(int64_t ns, struct interrupt *i)
                                                               : until);
 }
 
-static int profile_all(const struct profile_args *a, struct profile_options *o)
+/* What no rule can score is asked of the judge, after the run: it costs the run nothing. Without a
+ * verdict an answer stays unscored, and `ipw analyze` can ask again. */
+static void judge_outcome(const struct judge_config *judge, struct profile_outcome *o,
+                          struct interrupt *interrupt)
+{
+    AUTO(analysis_result) struct analysis_result result = {0};
+    AUTO(buf) struct buf text = BUF_INIT(BUF_MAX_OWN);
+    AUTO_FREE char *path = NULL;
+    struct analysis_options how = {0};
+    struct kv_list none = {0};
+    struct tally tally;
+    struct err err = {0};
+
+    how.params = &none;
+    if (judge_accuracy(judge, o->path, &how, interrupt->fd, &result, &err) < 0 ||
+        run_refresh(o->path, &tally, &err) < 0) {
+        log_warning("the answers were not judged: %s", err.text);
+        return;
+    }
+    tally_release(&o->tally);
+    o->tally = tally;
+    path = xasprintf("%s/summary.json", o->path);
+    if (fs_read_all(AT_FDCWD, path, &text, NULL) == 0) {
+        free(o->summary);
+        o->summary = buf_take(&text);
+    }
+}
+
+static int profile_all(const struct profile_args *a, const struct judge_config *judge,
+                       struct profile_options *o)
 {
     struct interrupt interrupt;
     int status = EXIT_DONE;
@@ -125,6 +160,8 @@ static int profile_all(const struct profile_args *a, struct profile_options *o)
         o->repetition = k;
         once = profile_once(o, &interrupt, &outcome);
         status = once == EXIT_INTERRUPTED || status == EXIT_DONE ? once : status;
+        if (judge && outcome.path && !outcome.interrupted)
+            judge_outcome(judge, &outcome, &interrupt);
         print_outcome(&outcome, a->json);
         profile_outcome_release(&outcome);
         if (once == EXIT_ERROR)
@@ -138,6 +175,9 @@ static int profile_command(const void *args, const struct operands *operands)
 {
     const struct profile_args *a = args;
     struct profile_options o = a->run;
+    struct judge_config judge;
+    struct err err = {0};
+    int has_judge;
     AUTO_FREE char *line = config_command_line("profile", operands->argc, operands->argv);
 
     if (profile_options_check(&o) < 0)
@@ -146,8 +186,13 @@ static int profile_command(const void *args, const struct operands *operands)
         log_error("--json prints one document: not with --repeat");
         return EXIT_USAGE;
     }
+    has_judge = judge_args_config(&a->judge, &judge, &err);
+    if (has_judge < 0) {
+        log_error("%s", err.text);
+        return EXIT_USAGE;
+    }
     o.command_line = line;
-    return profile_all(a, &o);
+    return profile_all(a, has_judge ? &judge : NULL, &o);
 }
 
 const struct command cmd_profile = {

@@ -151,7 +151,7 @@ static void keep_outcome(struct point *p, struct profile_outcome *o)
     if (!o->path || !o->summary || json_doc_parse(&doc, o->summary, strlen(o->summary), NULL) < 0)
         return;
     tally_efficiency(&o->tally, &e);
-    seconds = json_real(json_path(doc.root, "totals", "seconds", NULL), NAN);
+    seconds = json_real(json_path(doc.root, "totals", "seconds"), NAN);
     p->path = xstrdup(o->path);
     p->found_model = xstrdup(o->model);
     p->queries = o->tally.records;

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
     &cmd_validate,
     &cmd_analyze,
     &cmd_plot,
+    &cmd_report,
     &cmd_export,
     &cmd_measure,
     &cmd_doctor,

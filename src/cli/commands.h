@@ -25,6 +25,7 @@ extern const struct command cmd_list;
 extern const struct command cmd_measure;
 extern const struct command cmd_plot;
 extern const struct command cmd_profile;
+extern const struct command cmd_report;
 extern const struct command cmd_serve_pocket;
 extern const struct command cmd_sweep;
 extern const struct command cmd_validate;

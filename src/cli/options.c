@@ -136,7 +136,7 @@ static void set_initial(const struct option *o, void *args)
 
     if (o->type == OPT_REAL)
         *(double *)member(args, o) = NAN;
-    else if (o->type == OPT_DURATION || o->type == OPT_SIZE)
+    else if (o->type == OPT_INT || o->type == OPT_DURATION || o->type == OPT_SIZE)
         *(int64_t *)member(args, o) = -1;
     if (o->initial && set_option(o, args, o->initial, &err) < 0) {
         log_error("default of %s", err.text);

@@ -26,7 +26,7 @@
 enum option_type {
     OPT_FLAG,     /* bool */
     OPT_TEXT,     /* const char *, NULL = not given */
-    OPT_INT,      /* int64_t within min..max */
+    OPT_INT,      /* int64_t within min..max; -1 = not given */
     OPT_REAL,     /* double within min..max; NAN = not given */
     OPT_DURATION, /* int64_t nanoseconds: 20ms, 1.5s; -1 = not given */
     OPT_SIZE,     /* int64_t bytes: 64MiB; -1 = not given */

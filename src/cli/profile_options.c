@@ -10,8 +10,6 @@ int profile_options_check(const struct profile_options *o)
 
     if (o->overwrite && o->resume)
         wrong = "--overwrite and --resume exclude each other";
-    else if (o->max_queries == 0)
-        wrong = "--max-queries 0 asks nothing; leave it away to ask all";
     else if (o->duration_ns == 0)
         wrong = "--duration 0 asks nothing";
     else if (o->timeout_ns == 0)

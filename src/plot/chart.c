@@ -14,13 +14,18 @@
 /* Longer texts than this cannot be read on any paper. */
 #define TEXT_CHARS_MAX 400
 
+void chart_restyle(struct chart *c, double width_px, bool dark)
+{
+    c->width = fmin(fmax(width_px, 240), 8000);
+    c->dark = dark;
+}
+
 struct chart *chart_new(double width_px, double height_px, bool dark)
 {
     struct chart *c = xcalloc(1, sizeof(*c));
 
-    c->width = fmin(fmax(width_px, 240), 8000);
+    chart_restyle(c, width_px, dark);
     c->height = fmin(fmax(height_px, 160), 8000);
-    c->dark = dark;
     c->n_panels = 1;
     for (int p = 0; p < CHART_PANELS_MAX; p++)
         for (int d = 0; d < 2; d++) {

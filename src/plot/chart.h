@@ -51,6 +51,17 @@ struct chart *chart_new(double width_px, double height_px, bool dark);
 void chart_free(struct chart *c);
 DEFINE_AUTO_PTR(chart, chart_free);
 
+/* Before another chart_render of the same data: other paper. Its height stays. */
+void chart_restyle(struct chart *c, double width_px, bool dark);
+
+/* Every colour of light paper (0xRRGGBB) with the one that stands for it on dark paper: for whoever
+ * makes a figure that follows its reader's screen. No two light ones are equal. */
+#define CHART_COLOURS 14
+struct chart_colours {
+    unsigned light, dark;
+};
+void chart_colours(struct chart_colours ret[CHART_COLOURS]);
+
 /* A figure may ask for another height than the usual; ignored after chart_keep_height. */
 void chart_want_height(struct chart *c, double height_px);
 void chart_keep_height(struct chart *c);

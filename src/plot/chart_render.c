@@ -65,31 +65,46 @@ static void draw(struct chart *c, cairo_surface_t *surface, double scale)
     marks_draw(c);
 }
 
+/* A vector surface has written its file when this returns. */
+static int draw_on(struct chart *c, cairo_surface_t *surface, enum plot_format format,
+                   struct err *err)
+{
+    cairo_status_t status;
+
+    draw(c, surface, format == PLOT_PNG ? PNG_SCALE : format == PLOT_PDF ? 0.75 : 1);
+    status = cairo_status(c->cr);
+    cairo_destroy(c->cr);
+    c->cr = NULL;
+    if (format != PLOT_PNG)
+        cairo_surface_finish(surface);
+    if (status == CAIRO_STATUS_SUCCESS)
+        status = cairo_surface_status(surface);
+    if (status != CAIRO_STATUS_SUCCESS)
+        return err_set(err, EIO, "cairo: %s", cairo_status_to_string(status));
+    return 0;
+}
+
 int chart_render(struct chart *c, enum plot_format format, struct buf *ret, struct err *err)
 {
-    AUTO(buf) struct buf out = BUF_INIT(BUF_MAX_OWN);
+    AUTO(buf) struct buf out = BUF_INIT(BUF_MAX_OWN), file = BUF_INIT(BUF_MAX_OWN);
     __attribute__((cleanup(surface_cleanup))) cairo_surface_t *surface = NULL;
-    double scale = format == PLOT_PNG ? PNG_SCALE : format == PLOT_PDF ? 0.75 : 1;
-    cairo_status_t status;
+    const struct buf *whole = &file;
+    int r;
 
     if (!c->n_items)
         return err_set(err, ENODATA, "nothing to draw");
     chart_forget_drawn(c);
     surface = open_surface(c, format, &out);
-    draw(c, surface, scale);
-    status = cairo_status(c->cr);
-    cairo_destroy(c->cr);
-    c->cr = NULL;
-    if (status == CAIRO_STATUS_SUCCESS && format == PLOT_PNG)
-        return png_write(surface, ret, err);
-    cairo_surface_finish(surface);
-    if (status == CAIRO_STATUS_SUCCESS)
-        status = cairo_surface_status(surface);
-    if (status != CAIRO_STATUS_SUCCESS)
-        return err_set(err, EIO, "cairo: %s", cairo_status_to_string(status));
-    if (format == PLOT_SVG)
-        return svg_finish(buf_str(&out), out.len, c->title ? c->title : "", ret, err);
-    return buf_add(ret, out.data, out.len) < 0
-               ? err_set(err, EMSGSIZE, "the figure is larger than its limit")
-               : 0;
+    r = draw_on(c, surface, format, err);
+    if (r < 0)
+        return r;
+    if (format == PLOT_PNG)
+        r = png_write(surface, &file, err);
+    else if (format == PLOT_SVG)
+        r = svg_finish(buf_str(&out), out.len, c->title ? c->title : "", &file, err);
+    else
+        whole = &out;
+    if (r == 0 && buf_add(ret, whole->data, whole->len) < 0)
+        r = err_set(err, EMSGSIZE, "the figure is larger than its limit");
+    return r;
 }

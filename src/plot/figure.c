@@ -42,8 +42,8 @@ static bool is_name(const char *text)
 char *figure_hardware(struct run *run)
 {
     const struct json *summary = run_summary(run);
-    const char *gpu = json_text(json_path(summary, "gpu_info", "name", NULL), NULL);
-    const char *cpu = json_text(json_path(summary, "system_info", "cpu_brand", NULL), NULL);
+    const char *gpu = json_text(json_get(json_get(summary, "gpu_info"), "name"), NULL);
+    const char *cpu = json_text(json_get(json_get(summary, "system_info"), "cpu_brand"), NULL);
     const struct record *first;
 
     if (!is_name(gpu) && !is_name(cpu) && run_rewind(run, NULL) == 0 &&

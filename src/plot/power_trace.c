@@ -216,8 +216,8 @@ static void draw_trace(struct chart *c, int series, struct trace *t, struct coll
 
 static bool draw_rail(struct chart *c, struct collected *data, enum rail rail)
 {
-    const struct json *idle_watts = json_path(run_summary(data->run), "totals", "idle_watts", NULL);
-    double idle_w = json_real(json_get(idle_watts, rail_name(rail)), NAN);
+    const struct json *totals = json_get(run_summary(data->run), "totals");
+    double idle_w = json_real(json_get(json_get(totals, "idle_watts"), rail_name(rail)), NAN);
     __attribute__((cleanup(trace_release))) struct trace t = {0};
     AUTO_FREE char *name = NULL;
     char idle[FIGURE_TEXT_MAX];

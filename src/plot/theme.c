@@ -5,6 +5,9 @@
  */
 #include "plot/chart_private.h"
 
+#include <assert.h>
+#include <string.h>
+
 static const struct theme light = {
     .paper = 0xffffff,
     .ink = 0x1f2328,
@@ -46,4 +49,25 @@ uint32_t theme_colour(const struct chart *c, const struct series_look *look)
 unsigned chart_colour(const struct chart *c, int series)
 {
     return theme_colour(c, &c->series[series]);
+}
+
+static void list_colours(const struct theme *t, uint32_t ret[CHART_COLOURS])
+{
+    const uint32_t own[] = {t->paper, t->ink,   t->soft_ink, t->grid,
+                            t->grey,  t->badge, t->badge_ink};
+
+    static_assert(sizeof(own) + sizeof(t->series) == CHART_COLOURS * sizeof(uint32_t),
+                  "every colour is listed");
+    memcpy(ret, own, sizeof(own));
+    memcpy(ret + sizeof(own) / sizeof(*own), t->series, sizeof(t->series));
+}
+
+void chart_colours(struct chart_colours ret[CHART_COLOURS])
+{
+    uint32_t on_light[CHART_COLOURS], on_dark[CHART_COLOURS];
+
+    list_colours(&light, on_light);
+    list_colours(&dark, on_dark);
+    for (size_t i = 0; i < CHART_COLOURS; i++)
+        ret[i] = (struct chart_colours){on_light[i], on_dark[i]};
 }

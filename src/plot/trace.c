@@ -34,7 +34,7 @@ static bool is_gap(const struct trace *t, double seconds)
 /* Learns what is usual from the first intervals and takes the gaps among them out. */
 static void learn_usual(struct trace *t)
 {
-    double lengths[USUAL_OF];
+    double lengths[USUAL_OF] = {0};
     size_t n = t->n < USUAL_OF ? t->n : USUAL_OF, kept = 0;
 
     for (size_t i = 0; i < n; i++)

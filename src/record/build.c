@@ -123,6 +123,21 @@ static bool is_shared(const struct build_input *in)
     return in->attributed && !in->attributed->exclusive;
 }
 
+/* The account's figure of a query that was alone. It is the meter's, but for a counter that stood
+ * still for so long that the account went on without its next tick: then the meter knows better by
+ * now, but what lies before and after the query is settled, and would no longer add up. A phase
+ * that is not known stays so. */
+static void settle_part(struct part *p, const struct share *s)
+{
+    p->joules = s->tokens_j;
+    p->low_j = p->low_j > s->tokens_j ? s->tokens_j : p->low_j;
+    p->high_j = p->high_j < s->tokens_j ? s->tokens_j : p->high_j;
+    if (!isnan(p->prefill_j))
+        p->prefill_j = s->prefill_j;
+    if (!isnan(p->decode_j))
+        p->decode_j = s->decode_j;
+}
+
 static struct part part_of(const struct build_input *in, enum rail rail)
 {
     const struct build_rail *r = &in->rails[rail];
@@ -134,6 +149,8 @@ static struct part part_of(const struct build_input *in, enum rail rail)
     p.ticks = r->energy.ticks;
     p.gaps = r->energy.gaps;
     p.coverage = r->energy.coverage;
+    if (isnan(r->energy.joules)) /* nor is any part of it known: a counter that never changed */
+        return p;
     if (is_shared(in)) {
         const struct share *s = &in->attributed->rails[rail];
 
@@ -149,6 +166,8 @@ static struct part part_of(const struct build_input *in, enum rail rail)
         p.high_j = r->energy.high_j;
         p.prefill_j = r->prefill.joules;
         p.decode_j = r->decode.joules;
+        if (in->attributed)
+            settle_part(&p, &in->attributed->rails[rail]);
     }
     return p;
 }

@@ -17,7 +17,8 @@
  * fields of the single rails (per_query_joules is the GPU's, cpu_per_query_joules the CPU
  * packages') are filled whatever the basis; soc contains the others and is never added to them.
  *
- * Overlap. A query that was alone has the meter's energy of its window. One that was not has its
+ * Overlap. A query that was alone has the meter's energy of its window, as the account settled it
+ * (so that records and idle add up to the meter without exception). One that was not has its
  * share by tokens, and the other rule's figure beside it. Its bounds take the smaller and larger of
  * both, widened as the meter's own bounds are: the truth may still lie outside, as no rule is
  * exact. Power, temperature, memory and utilisation are those of the devices in its time, not of

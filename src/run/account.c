@@ -4,6 +4,11 @@
  * what two neighbouring pieces get is exactly what they get as one. A piece whose energy is not
  * known begins a new epoch: there is no difference across it.
  *
+ * A counter's energy at an instant is final when three more ticks have come. As long as nobody
+ * waits we do not go beyond that, so that a counter that stands still for a while costs nothing.
+ * Who has ended waits for no more than the meter says (sampler_progress); what the counter had not
+ * shown by then goes to the next piece of time: nothing is lost and nothing is counted twice.
+ *
  * The slice of history in hand is copied once per advance, from the cursor to the new end. Nothing
  * is copied as long as the oldest query in flight holds everything up.
  */
@@ -15,12 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECENT_NS (3 * NS_PER_S)
+#define RECENT_NS   (3 * NS_PER_S)
+#define FINAL_TICKS 3 /* after t: then E(t) never changes again (energy.h) */
 
 struct cursor {
     size_t channel;
-    mono_ns at; /* the energy is known up to here */
-    double joules;
+    mono_ns at;    /* the energy is known up to here */
+    double level;  /* of a counter: what it was taken to show here; NAN = not known */
+    double joules; /* in all */
     int64_t epoch;
     struct series slice;
 };
@@ -46,6 +53,7 @@ struct account {
     const struct device *gpu;
     int n_gpus;
     mono_ns settled;
+    bool last_call; /* there will be no more ticks to wait for */
     double nobodys_j;
     struct stay **stays;
     size_t n_stays, cap_stays;
@@ -56,7 +64,7 @@ static void add_cursor(struct account *a, size_t channel, mono_ns start)
     enum rail rail = a->channels[channel].rail;
     bool known = false;
 
-    a->cursors[a->n_cursors++] = (struct cursor){.channel = channel, .at = start};
+    a->cursors[a->n_cursors++] = (struct cursor){.channel = channel, .at = start, .level = NAN};
     for (size_t i = 0; i < a->n_rails; i++)
         known = known || a->rails[i] == rail;
     if (!known)
@@ -142,14 +150,41 @@ void account_end(struct account *a, struct stay *s, const struct response *r, vo
     s->query = query;
 }
 
+/* The counter may have started again between a and b. */
+static bool is_broken(const struct series *s, mono_ns a, mono_ns b)
+{
+    for (size_t i = series_after(s, a); i < s->n_ticks && s->ticks[i].after < b; i++)
+        if (s->ticks[i].flags & TICK_BREAK)
+            return true;
+    return false;
+}
+
+/* What a counter counted from where the cursor is to t; NAN = not known. What was settled stays: a
+ * level that turns out to be lower than it was taken for makes no negative energy, the counter has
+ * to come up to it first. */
+static double counted_j(const struct account *a, struct cursor *c, mono_ns t)
+{
+    double from = c->level, to = energy_at(&c->slice, t);
+
+    if (isnan(from) || isnan(to) || is_broken(&c->slice, c->at, t)) {
+        c->level = to;
+        return energy_of_window(&a->channels[c->channel], &c->slice, c->at, t).joules;
+    }
+    c->level = fmax(from, to);
+    return c->level - from;
+}
+
 static void move_cursor(struct account *a, struct cursor *c, mono_ns t)
 {
-    struct energy e = energy_of_window(&a->channels[c->channel], &c->slice, c->at, t);
+    const struct channel *channel = &a->channels[c->channel];
+    double joules = channel->quantity == QUANTITY_ENERGY_J
+                        ? counted_j(a, c, t)
+                        : energy_of_window(channel, &c->slice, c->at, t).joules;
 
-    if (isnan(e.joules))
+    if (isnan(joules))
         c->epoch++;
     else
-        c->joules += e.joules;
+        c->joules += joules;
     c->at = t;
 }
 
@@ -192,6 +227,34 @@ static void settle(struct account *a, mono_ns until)
     a->settled = until;
 }
 
+/* Somebody has ended and was not taken yet. */
+static bool is_waited_for(const struct account *a)
+{
+    for (size_t i = 0; i < a->n_stays; i++)
+        if (!a->stays[i]->flight)
+            return true;
+    return false;
+}
+
+/* How far all counters are final, but not beyond t, nor so far behind it that it matters. */
+static mono_ns final_until(struct account *a, mono_ns t)
+{
+    mono_ns least = t;
+
+    for (size_t i = 0; i < a->n_cursors; i++) {
+        struct cursor *c = &a->cursors[i];
+        mono_ns at;
+
+        if (a->channels[c->channel].quantity != QUANTITY_ENERGY_J)
+            continue;
+        sampler_copy(meter_sampler(a->meter), c->channel, t, t, &c->slice);
+        at = c->slice.n_ticks > FINAL_TICKS ? c->slice.ticks[c->slice.n_ticks - FINAL_TICKS].after
+                                            : a->settled;
+        least = at < least ? at : least;
+    }
+    return least < t - RECENT_NS ? t : least;
+}
+
 void account_advance(struct account *a, mono_ns safe)
 {
     mono_ns until = sampler_progress(meter_sampler(a->meter));
@@ -200,6 +263,8 @@ void account_advance(struct account *a, mono_ns safe)
     for (size_t i = 0; i < a->n_stays; i++)
         if (a->stays[i]->flight && a->stays[i]->since < until)
             until = a->stays[i]->since;
+    if (until > a->settled && !a->last_call && !is_waited_for(a))
+        until = final_until(a, until);
     if (until > a->settled)
         settle(a, until);
     sampler_forget(meter_sampler(a->meter), oldest_need(a));
@@ -258,6 +323,7 @@ mono_ns account_settled(const struct account *a)
 void account_last_call(struct account *a)
 {
     sampler_stop(meter_sampler(a->meter));
+    a->last_call = true;
 }
 
 void account_fill(struct account *a, const struct response *r, struct build_input *ret)

@@ -24,7 +24,7 @@ static const enum rail shown_rails[] = {RAIL_GPU, RAIL_CPU, RAIL_DRAM, RAIL_ANE,
 
 static const struct json *before(const struct session *s, const char *key)
 {
-    return json_path(s->before.root, "totals", key, NULL);
+    return json_path(s->before.root, "totals", key);
 }
 
 /* Of this part of the run and, where it was resumed, of those before it. */
@@ -126,28 +126,6 @@ static void write_metrics(struct tally *t, struct json_writer *w)
     jw_end_object(w);
 }
 
-static void write_efficiency(const struct tally *t, struct json_writer *w)
-{
-    struct tally_efficiency e;
-
-    tally_efficiency(t, &e);
-    jw_begin_object(w, "efficiency");
-    jw_text(w, "basis", t->basis[0] ? t->basis : NULL);
-    jw_int(w, "scored", t->scored);
-    jw_int(w, "correct", t->correct);
-    jw_int(w, "unscorable", t->unscorable);
-    jw_int(w, "unscored", t->unscored);
-    jw_real(w, "accuracy", e.accuracy);
-    jw_real(w, "mean_joules", e.mean_j);
-    jw_real(w, "mean_watts", e.mean_w);
-    jw_real(w, "ipj", e.ipj);
-    jw_real(w, "ipw", e.ipw);
-    jw_real(w, "joules_per_correct", e.j_per_correct);
-    jw_real(w, "joules_per_output_token", e.j_per_output_token);
-    jw_real(w, "tokens_per_joule", e.tokens_per_j);
-    jw_end_object(w);
-}
-
 static void write_attribution(const struct session *s, struct json_writer *w)
 {
     double spread = tally_spread(&s->outcome->tally);
@@ -170,7 +148,7 @@ static void write_load(const struct session *s, struct json_writer *w)
 
     jw_begin_object(w, "load");
     jw_text(w, "mode", l->open_loop ? "open" : "closed");
-    if (l->open_loop && s->options->concurrency == 0)
+    if (l->open_loop && s->options->concurrency <= 0)
         jw_null(w, "concurrency");
     else
         jw_int(w, "concurrency", s->options->concurrency > 0 ? s->options->concurrency : 1);
@@ -260,7 +238,7 @@ static void write_more(void *arg, struct json_writer *w)
     }
     write_totals(s, w);
     write_metrics(&s->outcome->tally, w);
-    write_efficiency(&s->outcome->tally, w);
+    tally_efficiency_json(&s->outcome->tally, w);
     jw_text(w, "energy_source", tally_source(&s->outcome->tally));
     write_attribution(s, w);
     write_telemetry(s, w);
@@ -272,7 +250,7 @@ static void write_more(void *arg, struct json_writer *w)
 /* What was said of an earlier part as a whole goes on being true. */
 static void note_before(const struct session *s, struct run_verdict *v)
 {
-    JSON_FOREACH (reason, json_path(s->before.root, "validity", "reasons", NULL)) {
+    JSON_FOREACH (reason, json_path(s->before.root, "validity", "reasons")) {
         enum reason found = reason_find(json_text(json_get(reason, "code"), NULL));
 
         if (found < REASON_COUNT && json_bool(json_get(reason, "run"), false))

@@ -79,6 +79,9 @@ int simpowercap_open(const char *root, const struct simpowercap_zone *zones, siz
         s->zones[s->n++] = (struct zone){zones[i].power, fd};
     }
     r = simpowercap_update(s, err);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if (!zones[i].power)
+            r = simpowercap_show(s, i, 0, err);
     if (r < 0) {
         simpowercap_close(s);
         return r;
@@ -87,19 +90,26 @@ int simpowercap_open(const char *root, const struct simpowercap_zone *zones, siz
     return 0;
 }
 
+int simpowercap_show(struct simpowercap *s, size_t zone, double joules, struct err *err)
+{
+    char text[WIDTH + 1];
+    int n = snprintf(text, sizeof(text), "%" PRId64, (int64_t)(fmod(joules, s->range_j) * 1e6));
+
+    memset(text + n, '\n', (size_t)(WIDTH - n));
+    if (pwrite(s->zones[zone].fd, text, WIDTH, 0) != WIDTH)
+        return err_sys(err, errno, "energy_uj");
+    return 0;
+}
+
 int simpowercap_update(struct simpowercap *s, struct err *err)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        double joules = simcurve_joules(s->zones[i].power, ns_to_s(mono_now()));
-        char text[WIDTH + 1];
-        int n;
+    int r = 0;
 
-        n = snprintf(text, sizeof(text), "%" PRId64, (int64_t)(fmod(joules, s->range_j) * 1e6));
-        memset(text + n, '\n', (size_t)(WIDTH - n));
-        if (pwrite(s->zones[i].fd, text, WIDTH, 0) != WIDTH)
-            return err_sys(err, errno, "energy_uj");
-    }
-    return 0;
+    for (size_t i = 0; r == 0 && i < s->n; i++)
+        if (s->zones[i].power)
+            r = simpowercap_show(s, i, simcurve_joules(s->zones[i].power, ns_to_s(mono_now())),
+                                 err);
+    return r;
 }
 
 void simpowercap_close(struct simpowercap *s)

@@ -10,6 +10,8 @@
  *     struct simpowercap *s = simpowercap_open(root, z, 2, 262144, &err);
  *     for (;;) { simpowercap_update(s); ... }
  *
+ * A zone without a curve shows what simpowercap_show tells it, at first 0.
+ *
  * The files keep their inode and their length (the number is followed by line feeds), so that a
  * reader may hold them open and pread them as it does in sysfs. Run it as a program with
  *     sim-powercap ROOT REFRESH_MS RANGE_J NAME=SPEC...       (see simcurve.h)
@@ -24,7 +26,7 @@
 
 struct simpowercap_zone {
     const char *name;
-    const struct simcurve *power;
+    const struct simcurve *power; /* NULL = see simpowercap_show */
 };
 
 struct simpowercap;
@@ -34,6 +36,8 @@ int simpowercap_open(const char *root, const struct simpowercap_zone *zones, siz
                      double range_j, struct simpowercap **ret, struct err *err);
 /* Writes the energy of now to every zone. */
 int simpowercap_update(struct simpowercap *s, struct err *err);
+/* Writes an energy to one zone, by its place in the list. */
+int simpowercap_show(struct simpowercap *s, size_t zone, double joules, struct err *err);
 /* Leaves the tree. NULL is fine. */
 void simpowercap_close(struct simpowercap *s);
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,8 +125,11 @@ static void add_served(struct served_log *l, const struct json *line)
     v = &l->items[l->n++];
     *v = (struct served){.prompt_hash = strtoull(hash, NULL, 16),
                          .status = (int)json_int(json_get(line, "status"), 0),
-                         .received = json_int(json_get(line, "received_ns"), MONO_ABSENT),
-                         .end = json_int(json_get(line, "end_ns"), MONO_ABSENT)};
+                         .end = json_int(json_get(line, "end_ns"), MONO_ABSENT),
+                         .prompt_tokens = json_int(json_get(line, "prompt_tokens"), -1),
+                         .tokens = json_int(json_get(line, "tokens"), -1),
+                         .joules = json_real(json_get(line, "joules"), NAN),
+                         .received = json_int(json_get(line, "received_ns"), MONO_ABSENT)};
     snprintf(v->fault, sizeof(v->fault), "%s", json_text(json_get(line, "fault"), ""));
     snprintf(v->outcome, sizeof(v->outcome), "%s", json_text(json_get(line, "outcome"), ""));
     v->sent = xcalloc((sent ? sent->len : 0) + 1, sizeof(*v->sent));

@@ -47,6 +47,8 @@ struct served {
     int status;
     mono_ns received;
     mono_ns end;   /* of the last byte */
+    int64_t prompt_tokens, tokens;
+    double joules; /* with --powercap: of its own tokens; else NAN */
     mono_ns *sent; /* of every event with content */
     size_t n_sent;
 };

@@ -9,17 +9,17 @@
 
 static const char *text_of(const struct json_doc *doc, const char *key)
 {
-    return json_text(json_path(doc->root, "summary", key, NULL), "");
+    return json_text(json_path(doc->root, "summary", key), "");
 }
 
 static double deep(const struct json_doc *doc, const char *a, const char *b, const char *c)
 {
-    return json_real(json_path(doc->root, "data", a, b, c, NULL), NAN);
+    return json_real(json_path(doc->root, "data", a, b, c), NAN);
 }
 
 static double energy_figure(const struct json_doc *doc, const char *kind, const char *key)
 {
-    return json_real(json_path(doc->root, "data", "efficiency", "m", kind, key, NULL), NAN);
+    return json_real(json_path(doc->root, "data", "efficiency", "m", kind, key), NAN);
 }
 
 /*
@@ -263,10 +263,10 @@ static void the_stored_evaluation(void **state)
     assert_string_equal(r->evaluation.scorer, "numeric");
     assert_non_null(strstr(r->evaluation.metadata, "\"unscorable\":true"));
     /* and as it is listed */
-    assert_string_equal(json_text(json_get(json_path(doc.root, "data", "records", "m", NULL)->child,
-                                           "reference_answer"),
-                                  ""),
-                        "4");
+    assert_string_equal(
+        json_text(json_get(json_path(doc.root, "data", "records", "m")->child, "reference_answer"),
+                  ""),
+        "4");
 }
 
 /* Nothing new: the files are not touched. */
@@ -393,10 +393,10 @@ static void agrees_with_the_tally(void **state)
     assert_near(number(&doc, "failed_queries"), (double)truth.failed, 0);
     assert_string_equal(text_of(&doc, "energy_basis"), "gpu+cpu");
     assert_string_equal(text_of(&doc, "energy_source"), "measured");
-    interval = json_path(doc.root, "summary", "intelligence_per_joule_interval", NULL);
+    interval = json_path(doc.root, "summary", "intelligence_per_joule_interval");
     assert_true(json_real(interval->child, 0) < e.ipj);
     assert_true(json_real(interval->child->next, 0) > e.ipj);
-    interval = json_path(doc.root, "summary", "accuracy_interval", NULL);
+    interval = json_path(doc.root, "summary", "accuracy_interval");
     assert_near(json_real(interval->child, 0), e.accuracy, 0.06);
     assert_true(json_real(interval->child, 0) < e.accuracy);
     tally_release(&t);
@@ -432,9 +432,9 @@ static void long_runs(void **state)
     write_run(records, N, NULL);
     free(records);
     analyze("accuracy", NULL, &doc);
-    list = json_path(doc.root, "data", "records", "m", NULL);
+    list = json_path(doc.root, "data", "records", "m");
     assert_int_equal(list->len, 1000);
-    assert_near(json_real(json_path(doc.root, "data", "records_left_out", NULL), 0), N - 1000, 0);
+    assert_near(json_real(json_path(doc.root, "data", "records_left_out"), 0), N - 1000, 0);
     assert_near(number(&doc, "accuracy"), 0.6, 0);
     assert_true(warns(&doc, "2496 queries repeat a question"));
     assert_true(warns(&doc, "4 questions are few"));
@@ -487,7 +487,7 @@ static void options_are_checked(void **state)
 
         kv_add(&params, "model", "m,skip_zeroes=true"); /* as the Python tool takes them */
         analyze("regression", &o, &doc);
-        assert_int_equal(json_path(doc.root, "data", "regressions", NULL)->len, 0);
+        assert_int_equal(json_path(doc.root, "data", "regressions")->len, 0);
         kv_add(&params, "skip_zeroes", "maybe");
         assert_fails(analysis_run("regression", path, &o, &result, &err), EINVAL, &err, "maybe");
     }
@@ -518,10 +518,10 @@ static void several_models(void **state)
     kv_add(&params, "model", "b");
     analyze("regression", &o, &doc);
     assert_near(number(&doc, "total_samples"), 2, 0);
-    assert_near(json_real(json_path(doc.root, "data", "regressions", "total_tokens_vs_latency",
-                                    "avg_y", NULL),
-                          0),
-                2, 0);
+    assert_near(
+        json_real(json_path(doc.root, "data", "regressions", "total_tokens_vs_latency", "avg_y"),
+                  0),
+        2, 0);
 }
 
 static const struct CMUnitTest tests[] = {

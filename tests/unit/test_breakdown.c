@@ -17,7 +17,7 @@ static void write_it(struct breakdown *b, struct json_doc *doc)
 
 static double of(const struct json_doc *doc, const char *name, const char *key)
 {
-    return json_real(json_path(doc->root, name, key, NULL), NAN);
+    return json_real(json_path(doc->root, name, key), NAN);
 }
 
 static void each_name_has_its_own(void **state)

@@ -10,6 +10,7 @@
 #include "figure_check.h"
 #include "plot/chart.h"
 
+#include <cairo.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -385,6 +386,48 @@ static void formats(void **state)
     assert_memory_equal(out.data + out.len - 7, "</svg>\n", 7);
 }
 
+struct reading {
+    const struct buf *from;
+    size_t at;
+};
+
+static cairo_status_t read_bytes(void *arg, unsigned char *data, unsigned int n)
+{
+    struct reading *r = arg;
+
+    if (r->from->len - r->at < n)
+        return CAIRO_STATUS_READ_ERROR;
+    memcpy(data, r->from->data + r->at, n);
+    r->at += n;
+    return CAIRO_STATUS_SUCCESS;
+}
+
+/* Another reader sees the paper, and the point where it is. */
+static void png_is_readable(void **state)
+{
+    AUTO_PTR(chart) struct chart *c = simple();
+    AUTO(buf) struct buf out = BUF_INIT(BUF_MAX_OWN);
+    struct reading reading = {.from = &out};
+    const struct chart_mark *m;
+    cairo_surface_t *s;
+    const unsigned char *data;
+    int stride;
+
+    (void)state;
+    assert_ok(chart_render(c, PLOT_PNG, &out, &err), &err);
+    s = cairo_image_surface_create_from_png_stream(read_bytes, &reading);
+    assert_int_equal(cairo_surface_status(s), CAIRO_STATUS_SUCCESS);
+    assert_int_equal(cairo_image_surface_get_width(s), 1600);
+    assert_int_equal(cairo_image_surface_get_height(s), 1000);
+    data = cairo_image_surface_get_data(s);
+    stride = cairo_image_surface_get_stride(s);
+    m = mark_of(c, MARK_POINT, 0, 1);
+    assert_int_equal(data[5 * stride + 5 * 4 + 1], 255);
+    /* nine tenths of 0x72 green on white */
+    assert_in_range(data[(int)(m->py * 2) * stride + (int)(m->px * 2) * 4 + 1], 0x72, 0x85);
+    cairo_surface_destroy(s);
+}
+
 static void nothing_is_an_error(void **state)
 {
     AUTO_PTR(chart) struct chart *c = chart_new(800, 500, false), *d = simple();
@@ -393,8 +436,11 @@ static void nothing_is_an_error(void **state)
     (void)state;
     assert_fails(chart_render(c, PLOT_SVG, &out, &err), ENODATA, &err, "nothing to draw");
     assert_int_equal(out.len, 0);
-    assert_fails(chart_render(d, PLOT_SVG, &small, &err), EMSGSIZE, &err, "too large");
-    assert_fails(chart_render(d, PLOT_PNG, &small, &err), EMSGSIZE, &err, "too large");
+    for (int format = PLOT_PNG; format <= PLOT_PDF; format++) {
+        assert_fails(chart_render(d, (enum plot_format)format, &small, &err), EMSGSIZE, &err,
+                     "larger than its limit");
+        assert_int_equal(small.len, 0);
+    }
 }
 
 static const struct CMUnitTest tests[] = {
@@ -412,6 +458,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(files_are_reproducible),
     cmocka_unit_test(names_are_the_figures_own),
     cmocka_unit_test(formats),
+    cmocka_unit_test(png_is_readable),
     cmocka_unit_test(nothing_is_an_error),
 };
 TEST_MAIN(tests)

@@ -46,8 +46,8 @@ static void says_everything(void **state)
     assert_int_equal(json_int(json_get(doc.root, "seed"), 0), 5);
     assert_true(json_is(json_get(doc.root, "max_queries"), JSON_NULL));
     assert_true(json_is(json_get(doc.root, "duration_s"), JSON_NULL));
-    assert_string_equal(
-        json_text(json_path(doc.root, "additional_parameters", "max_tokens", NULL), ""), "128");
+    assert_string_equal(json_text(json_path(doc.root, "additional_parameters", "max_tokens"), ""),
+                        "128");
     kv_list_release(&o.generation);
 }
 

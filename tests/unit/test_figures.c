@@ -191,7 +191,7 @@ static void power_has_two_fits(void **state)
     for (int i = 0; i < 4; i++) {
         struct record *r = add_record(1 << i, 0, 1 << i);
 
-        r->gpu_w = (struct stat4){i == 3 ? NAN : 10 + i, 99, i == 3 ? 13 : 99, 1};
+        r->gpu_w = (struct stat4){i == 3 ? NAN : 10.0 + i, 99, i == 3 ? 13 : 99, 1};
         r->energy.gpu_j = 5;
         r->latency.total_s = 1;
     }

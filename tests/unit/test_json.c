@@ -43,9 +43,9 @@ static void lookups_never_fail(void **state)
                                  "\"twice\":1,\"twice\":2,\"no\":null,\"yes\":true}");
 
     (void)state;
-    assert_int_equal(json_int(json_path(v, "usage", "details", "cached", NULL), -1), 3);
-    assert_int_equal(json_int(json_path(v, "usage", "absent", "cached", NULL), -1), -1);
-    assert_int_equal(json_int(json_path(v, "text", "cached", NULL), -1), -1);
+    assert_int_equal(json_int(json_path(v, "usage", "details", "cached"), -1), 3);
+    assert_int_equal(json_int(json_path(v, "usage", "absent", "cached"), -1), -1);
+    assert_int_equal(json_int(json_path(v, "text", "cached"), -1), -1);
     assert_int_equal(json_int(json_get(v, "twice"), -1), 2);
     assert_string_equal(json_text(json_get(v, "text"), ""), "x");
     assert_string_equal(json_text(json_get(v, "no"), "fallback"), "fallback");

@@ -92,7 +92,7 @@ static size_t try_case(const struct script *scripts, size_t n, struct json_doc *
 
 static double cost(const struct json_doc *doc, const char *key)
 {
-    return json_real(json_path(doc->root, "judge", key, NULL), NAN);
+    return json_real(json_path(doc->root, "judge", key), NAN);
 }
 
 static void without_a_judge_it_is_said_how(void **state)
@@ -130,7 +130,7 @@ static void verdicts_become_part_of_the_run(void **state)
     assert_near(cost(&doc, "input_tokens"), 800, 0);
     assert_near(cost(&doc, "output_tokens"), 8, 0);
     assert_near(cost(&doc, "reused"), 0, 0);
-    assert_string_equal(json_text(json_path(doc.root, "judge", "model", NULL), ""), "j");
+    assert_string_equal(json_text(json_path(doc.root, "judge", "model"), ""), "j");
     assert_near(number(&doc, "avg_per_query_energy_joules"), 10, 0);
     assert_near(number(&doc, "total_joules"), 40, 0);
     assert_ok(run_open(path, &run, &err), &err);
@@ -194,7 +194,7 @@ static void a_judge_may_fail_midway(void **state)
     assert_near(number(&doc, "unscored"), 6, 0);
     assert_true(warns(&doc, "6 answers are not scored: "));
     assert_true(warns(&doc, "HTTP 401"));
-    assert_non_null(strstr(json_text(json_path(doc.root, "judge", "gave_up", NULL), ""), "401"));
+    assert_non_null(strstr(json_text(json_path(doc.root, "judge", "gave_up"), ""), "401"));
     assert_int_equal(try_case(good, COUNT(good), &doc), 6);
     assert_near(number(&doc, "correct"), 7, 0);
     assert_near(number(&doc, "unscored"), 0, 0);

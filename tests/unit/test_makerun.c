@@ -82,8 +82,8 @@ static void records_follow_the_truth(void **state)
     assert_int_equal(correct, truth.correct);
     assert_near((double)correct / (double)truth.scored, 0.7, 0.1);
     assert_near(joules, truth.joules, 1e-6);
-    assert_near(json_real(json_path(run_summary(run), "totals", "query_joules", NULL), 0),
-                truth.joules, 1e-6);
+    assert_near(json_real(json_path(run_summary(run), "totals", "query_joules"), 0), truth.joules,
+                1e-6);
 }
 
 struct counter {
@@ -202,7 +202,7 @@ static void no_energy_no_score_no_text_of_ours(void **state)
     m.accuracy = NAN;
     assert_ok(makerun(&m, path, NULL, &err), &err);
     assert_ok(run_open(path, &run, &err), &err);
-    assert_string_equal(json_text(json_path(run_summary(run), "validity", "verdict", NULL), ""),
+    assert_string_equal(json_text(json_path(run_summary(run), "validity", "verdict"), ""),
                         "invalid");
     assert_string_equal(run_model(run), m.model);
     for (size_t i = 0; run_next(run, &r, &err) > 0; i++) {

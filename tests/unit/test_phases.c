@@ -30,7 +30,7 @@ static void make_records(double noise_j, bool tied)
 
 static double term(const struct json_doc *doc, const char *name, const char *key)
 {
-    return json_real(json_path(doc->root, "data", "coefficients", name, key, NULL), NAN);
+    return json_real(json_path(doc->root, "data", "coefficients", name, key), NAN);
 }
 
 static void shares_are_found(void **state)
@@ -52,7 +52,7 @@ static void shares_are_found(void **state)
     assert_near(term(&doc, "decode_joules_per_token", "estimate"), 0.5,
                 3 * term(&doc, "decode_joules_per_token", "se"));
     assert_near(term(&doc, "static_watts", "estimate"), 30, 3 * term(&doc, "static_watts", "se"));
-    assert_near(json_real(json_path(doc.root, "data", "residual_sd_joules", NULL), 0), 1, 0.15);
+    assert_near(json_real(json_path(doc.root, "data", "residual_sd_joules"), 0), 1, 0.15);
     assert_near(number(&doc, "prefill_share") + number(&doc, "decode_share") +
                     number(&doc, "static_share"),
                 1, 1e-3);
@@ -94,8 +94,8 @@ static void nothing_is_negative(void **state)
     analyze("phases", NULL, &doc);
     assert_near(term(&doc, "static_watts", "estimate"), 0, 0);
     assert_true(isnan(term(&doc, "static_watts", "se")));
-    assert_true(json_bool(
-        json_path(doc.root, "data", "coefficients", "static_watts", "at_bound", NULL), false));
+    assert_true(
+        json_bool(json_path(doc.root, "data", "coefficients", "static_watts", "at_bound"), false));
     assert_true(warns(&doc, "time: no share above 0"));
     assert_true(warns(&doc, "estimated, not measured, for 300 of 300"));
 }

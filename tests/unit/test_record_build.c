@@ -264,11 +264,61 @@ static void shared_energy(void **state)
     assert_near(rec.measurement.high_j, 1.2 * 33, 1e-12);
     assert_near(rec.measurement.net_j, 32 - 20 * 0.25, 1e-12);
     assert_near(rec.gpu_w.avg, 100, 0);
-    share.exclusive = true;
+    response_release(&r);
+}
+
+/* Alone: the meter's energy, as it was settled, even where the meter knows better by now. */
+static void alone_is_what_was_settled(void **state)
+{
+    struct response r = answered(500, 1000, 10, 5);
+    struct build_input in = input(&r);
+    struct attributed share = {.exclusive = true, .held_s = 1};
+    struct record rec;
+
+    (void)state;
+    in.rails[RAIL_GPU] = rail(100, 50, 50); /* between 90 and 120 */
+    share.rails[RAIL_GPU] = (struct share){101, 101, 52, 49};
+    in.attributed = &share;
+    in.basis = BASIS_GPU;
     build_record(&in, &rec);
     assert_string_equal(rec.measurement.attribution, "exclusive");
-    assert_near(rec.energy.gpu_j, 100, 0);
+    assert_near(rec.energy.gpu_j, 101, 0);
+    assert_near(rec.phase.prefill_j, 52, 0);
+    assert_near(rec.phase.decode_j, 49, 0);
+    assert_near(rec.measurement.low_j, 90, 1e-12);
+    assert_near(rec.measurement.high_j, 120, 1e-12);
     assert_true(isnan(rec.measurement.equal_j));
+    share.rails[RAIL_GPU] = (struct share){85, 85, 40, 45};
+    build_record(&in, &rec);
+    assert_near(rec.measurement.low_j, 85, 0); /* the bounds hold the figure */
+    share.rails[RAIL_GPU] = (struct share){125, 125, 80, 45};
+    in.rails[RAIL_GPU].decode.joules = NAN;
+    build_record(&in, &rec);
+    assert_near(rec.measurement.high_j, 125, 0);
+    assert_true(isnan(rec.phase.decode_j));
+    share.rails[RAIL_GPU] = (struct share){NAN, NAN, NAN, NAN};
+    build_record(&in, &rec);
+    assert_true(isnan(rec.energy.gpu_j));
+    response_release(&r);
+}
+
+/* The counter did not change in its time or after it: that is no 0 J, shared or not. */
+static void a_meter_that_knows_nothing(void **state)
+{
+    struct response r = answered(500, 1000, 10, 5);
+    struct build_input in = input(&r);
+    struct attributed share = {.exclusive = true, .held_s = 1};
+    struct record rec;
+
+    (void)state;
+    in.rails[RAIL_GPU] = rail(NAN, NAN, NAN);
+    in.attributed = &share; /* 0 J */
+    in.basis = BASIS_GPU;
+    for (int i = 0; i < 2; i++, share.exclusive = false) {
+        build_record(&in, &rec);
+        assert_true(isnan(rec.energy.gpu_j) && isnan(rec.measurement.low_j));
+        assert_true(isnan(rec.phase.prefill_j) && isnan(rec.energy.per_output_token_j));
+    }
     response_release(&r);
 }
 
@@ -393,6 +443,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_basis_is_what_is_metered),
     cmocka_unit_test(apples_parts_are_the_soc),
     cmocka_unit_test(shared_energy),
+    cmocka_unit_test(alone_is_what_was_settled),
+    cmocka_unit_test(a_meter_that_knows_nothing),
     cmocka_unit_test(a_failed_query_keeps_its_energy),
     cmocka_unit_test(reasons_to_doubt),
     cmocka_unit_test(gauges_in_the_records_units),

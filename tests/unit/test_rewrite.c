@@ -333,7 +333,7 @@ static void columns_are_added_to_a_run_of_the_python_tool(void **state)
     assert_ok(fs_read_all(AT_FDCWD, info_path, &info, &err), &err);
     assert_ok(json_doc_parse(&doc, info.data, info.len, &err), &err);
     assert_string_equal(json_text(json_path(doc.root, "features", "model_metrics", model,
-                                            "evaluation", "scorer", "dtype", NULL),
+                                            "evaluation", "scorer", "dtype"),
                                   ""),
                         "string");
     assert_true(json_is(json_get(doc.root, "citation"), JSON_STRING));
@@ -601,8 +601,7 @@ static void assert_loadable(void)
     model = &arrow_field_child(&hfdir_schema(h)->root, "model_metrics")->children[0];
     features = json_get(doc.root, "features");
     if (features)
-        assert_int_equal(json_path(features, "model_metrics", model->name, "evaluation", NULL) !=
-                             NULL,
+        assert_int_equal(json_path(features, "model_metrics", model->name, "evaluation") != NULL,
                          arrow_field_child(model, "evaluation") != NULL);
 }
 

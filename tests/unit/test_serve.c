@@ -234,7 +234,7 @@ static void whole_answers(void **state)
         exchange("POST", cases[i][0], "", cases[i][1], strlen(cases[i][1]), &reply);
         assert_int_equal(status_of(&reply), 200);
         assert_ok(json_doc_parse(&doc, body_of(&reply), strlen(body_of(&reply)), &err), &err);
-        count = i < 2 ? json_path(doc.root, "usage", "completion_tokens", NULL)
+        count = i < 2 ? json_path(doc.root, "usage", "completion_tokens")
                       : json_get(doc.root, "eval_count");
         assert_non_null(text_of(doc.root));
         assert_int_equal(json_int(count, -1), strlen(text_of(doc.root)));

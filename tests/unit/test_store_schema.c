@@ -65,7 +65,7 @@ static void an_empty_record_is_all_null(void **state)
     /* validity always says something, and the list of reasons is empty, not absent */
     assert_int_equal(present(doc.root), 2);
     assert_string_equal(
-        json_text(json_path(doc.root, "model_metrics", "m", "measurement", "validity", NULL), ""),
+        json_text(json_path(doc.root, "model_metrics", "m", "measurement", "validity"), ""),
         "valid");
 }
 
@@ -109,34 +109,33 @@ static void every_value_finds_its_field(void **state)
     record_schema("llama3.2:1b", &inferred.root, &schema);
     text = round_trip(&schema, record_put, &r);
     assert_ok(json_doc_parse(&doc, text, strlen(text), &err), &err);
-    m = json_path(doc.root, "model_metrics", "llama3.2:1b", NULL);
+    m = json_path(doc.root, "model_metrics", "llama3.2:1b");
     assert_string_equal(json_text(json_get(doc.root, "problem"), ""), "2+2?");
-    assert_int_equal(json_int(json_path(doc.root, "dataset_metadata", "level", NULL), 0), 2);
-    assert_string_equal(json_text(json_path(doc.root, "model_answers", "llama3.2:1b", NULL), ""),
+    assert_int_equal(json_int(json_path(doc.root, "dataset_metadata", "level"), 0), 2);
+    assert_string_equal(json_text(json_path(doc.root, "model_answers", "llama3.2:1b"), ""),
                         "4\xC3\xA9");
-    assert_true(json_real(json_path(m, "energy_metrics", "per_query_joules", NULL), 0) == 12.625);
-    assert_true(json_real(json_path(m, "energy_metrics", "total_joules", NULL), 0) == 12.625);
-    assert_true(json_real(json_path(m, "energy_metrics", "cpu_total_joules", NULL), 0) == 3.5);
-    assert_true(json_real(json_path(m, "latency_metrics", "p99_itl_ms", NULL), 0) == 7.25);
-    assert_true(json_real(json_path(m, "power_metrics", "gpu", "per_query_watts", "max", NULL),
-                          0) == 75.25);
-    assert_true(json_real(json_path(m, "power_metrics", "gpu", "total_watts", "median", NULL), 0) ==
+    assert_true(json_real(json_path(m, "energy_metrics", "per_query_joules"), 0) == 12.625);
+    assert_true(json_real(json_path(m, "energy_metrics", "total_joules"), 0) == 12.625);
+    assert_true(json_real(json_path(m, "energy_metrics", "cpu_total_joules"), 0) == 3.5);
+    assert_true(json_real(json_path(m, "latency_metrics", "p99_itl_ms"), 0) == 7.25);
+    assert_true(json_real(json_path(m, "power_metrics", "gpu", "per_query_watts", "max"), 0) ==
+                75.25);
+    assert_true(json_real(json_path(m, "power_metrics", "gpu", "total_watts", "median"), 0) ==
                 61.5);
-    assert_int_equal(json_int(json_path(m, "token_metrics", "output", NULL), -1), 7);
-    assert_true(json_is(json_path(m, "token_metrics", "input", NULL), JSON_NULL));
-    assert_true(json_int(json_path(m, "compute_metrics", "total_flops", NULL), 0) == INT64_C(1)
-                                                                                         << 60);
-    assert_true(json_real(json_path(m, "phase_metrics", "decode_energy_components_j", "dram", NULL),
-                          0) == 0.5);
-    assert_int_equal(json_int(json_path(m, "gpu_info", "device_id", NULL), -1), 3);
-    assert_string_equal(json_text(json_path(m, "gpu_info", "device_type", NULL), ""), "GPU");
-    assert_int_equal(json_int(json_path(m, "system_info", "cpu_count", NULL), -1), 2);
-    assert_string_equal(json_text(json_path(m, "system_info", "os_version", NULL), "x"), "");
+    assert_int_equal(json_int(json_path(m, "token_metrics", "output"), -1), 7);
+    assert_true(json_is(json_path(m, "token_metrics", "input"), JSON_NULL));
+    assert_true(json_int(json_path(m, "compute_metrics", "total_flops"), 0) == INT64_C(1) << 60);
+    assert_true(json_real(json_path(m, "phase_metrics", "decode_energy_components_j", "dram"), 0) ==
+                0.5);
+    assert_int_equal(json_int(json_path(m, "gpu_info", "device_id"), -1), 3);
+    assert_string_equal(json_text(json_path(m, "gpu_info", "device_type"), ""), "GPU");
+    assert_int_equal(json_int(json_path(m, "system_info", "cpu_count"), -1), 2);
+    assert_string_equal(json_text(json_path(m, "system_info", "os_version"), "x"), "");
     assert_true(json_is(json_get(m, "lm_correctness"), JSON_BOOL));
     assert_false(json_bool(json_get(m, "lm_correctness"), true));
     assert_string_equal(json_text(json_get(m, "lm_response"), ""), "4\xC3\xA9");
-    assert_int_equal(json_path(m, "measurement", "reasons", NULL)->len, 2);
-    assert_int_equal(json_int(json_path(doc.root, "request", "index", NULL), -1), 41);
+    assert_int_equal(json_path(m, "measurement", "reasons")->len, 2);
+    assert_int_equal(json_int(json_path(doc.root, "request", "index"), -1), 41);
 }
 
 /* Every field that the Python tool writes is there under its name, in its order, ours behind it. */

@@ -10,6 +10,7 @@
 #define IPW_FAKES_EXCHANGE_H
 
 #include "fault.h"
+#include "power.h"
 #include "request.h"
 
 #include "base/buf.h"
@@ -49,6 +50,7 @@ struct config {
 struct server {
     struct config config;
     struct replay *replay; /* NULL = none */
+    struct power *power;   /* NULL = no meter */
     mono_ns started;
     struct clock_anchor anchor;
     int64_t requests;   /* seen so far */
@@ -103,6 +105,7 @@ struct exchange {
     int64_t fill_left;
     const struct replay_sample *sample;
     size_t piece;
+    struct work work;
 
     /* for the log */
     mono_ns head_at, end_at;

@@ -62,6 +62,7 @@ static void log_exchange(void *arg, struct exchange *x)
     AUTO(buf) struct buf line = BUF_INIT(BUF_MAX_OWN);
 
     x->logged = true;
+    power_stop(x->server->power, &x->work, mono_now());
     if (l->options->log_fd < 0)
         return;
     exchange_log(x, &line);

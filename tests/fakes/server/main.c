@@ -23,6 +23,7 @@ struct options {
     struct loop_options loop;
     const char *log;
     const char *replay;
+    const char *powercap;
     const char *print_answer;
     bool print_reasoning;
     bool help;
@@ -99,7 +100,7 @@ static const struct option table[] = {
     {"jitter", KIND_TIME, CONFIG(jitter_ns), NULL, "TIME",
      "each token comes later by up to this, without adding up (0)"},
     {"tokens", KIND_COUNT, CONFIG(tokens), NULL, "N",
-     "of an answer that max_tokens leaves whole (32)"},
+     "of an answer that max_tokens leaves whole (32); [[tokens:N]] in a prompt is stronger"},
     {"answer", KIND_TEXT, CONFIG(answer), NULL, "TEXT",
      "the text of every answer, a token per word; [[answer:TEXT]] in a prompt does the same"},
     {"reasoning-tokens", KIND_COUNT, CONFIG(reasoning_tokens), NULL, "N", "before the answer (0)"},
@@ -108,6 +109,10 @@ static const struct option table[] = {
      "of texts, unless a request has its own, and of faults (0)"},
     {"log", KIND_TEXT, offsetof(struct options, log), NULL, "FILE",
      "appends one line of JSON per request when it ends, see below"},
+    {"powercap", KIND_TEXT, offsetof(struct options, powercap), NULL,
+     "ROOT:REFRESH_MS:BASE_W:J_PER_PROMPT_TOKEN:J_PER_TOKEN",
+     "makes a sysfs in ROOT whose RAPL counter shows what the work of this server costs: the\n"
+     "      base all the time, a token in the time before it is sent. The log has the joules"},
     {"fault", KIND_CALL, 0, add_fault, "NAME[:ARG[:ARG]]",
      "what goes wrong, see below; again for more: each strike draws one"},
     {"fault-rate", KIND_REAL, CONFIG(fault_rate), NULL, "SHARE",
@@ -138,7 +143,8 @@ static void print_help(void)
     fault_print_help();
     puts("\nA log line has id, method, path, authorization, content_type; for generations also\n"
          "prompt_hash (FNV-1a 64), prompt_bytes, prompt_tokens, tokens (sent), reasoning_tokens,\n"
-         "chunk_tokens; then status, fault, outcome (ok, the fault's name, client_closed,\n"
+         "chunk_tokens, joules (with --powercap: of its own tokens); then status, fault, outcome "
+         "(ok, the fault's name, client_closed,\n"
          "server_stopped), and times of CLOCK_MONOTONIC in ns: received_ns (the request was\n"
          "complete), headers_ns, sent_ns (of every event with content, in order, just before the\n"
          "write; of every piece in a replay), end_ns; and params, the request without its prompt.");
@@ -237,8 +243,11 @@ static int serve(struct options *o, struct err *err)
     }
     if (o->replay)
         r = replay_open(o->replay, &o->server.replay, err);
+    if (r == 0 && o->powercap)
+        r = power_open(o->powercap, &o->server.power, err);
     if (r == 0)
         r = loop_run(&o->server, &o->loop, err);
+    power_close(o->server.power);
     replay_free(o->server.replay);
     cleanup_fd(&o->loop.log_fd);
     return r;

@@ -32,6 +32,8 @@ static void add_request(const struct exchange *x, struct json_writer *w)
     jw_int(w, "tokens", x->next);
     jw_int(w, "reasoning_tokens", x->next < x->n_reasoning ? x->next : x->n_reasoning);
     jw_int(w, "chunk_tokens", x->server->config.chunk_tokens);
+    if (x->server->power)
+        jw_real(w, "joules", x->work.spent_j);
 }
 
 void exchange_log(const struct exchange *x, struct buf *out)

@@ -157,6 +157,16 @@ static void find_answer(struct exchange *x, const char *prompt)
         x->given = xstrdup(answer);
 }
 
+/* [[tokens:N]] in the prompt: as long is the answer. */
+static int64_t natural_tokens(const struct config *c, const char *prompt)
+{
+    static const char mark[] = "[[tokens:";
+    const char *start = strstr(prompt, mark);
+    int64_t n = start ? strtoll(start + strlen(mark), NULL, 10) : c->tokens;
+
+    return n < 0 ? 0 : n > TOKENS_MAX ? TOKENS_MAX : n;
+}
+
 void exchange_generate(struct exchange *x, const struct json *body, const struct json *prompt,
                        int64_t max_tokens, bool ignore_eos)
 {
@@ -176,7 +186,7 @@ void exchange_generate(struct exchange *x, const struct json *body, const struct
     if (!find_marker(x, buf_str(&text)))
         return;
     find_answer(x, buf_str(&text));
-    natural += x->given ? answer_words(x->given) : c->tokens;
+    natural += x->given ? answer_words(x->given) : natural_tokens(c, buf_str(&text));
     x->prompt_bytes = text.len;
     x->prompt_hash = answer_hash(buf_str(&text), text.len);
     x->prompt_tokens = answer_prompt_tokens(text.len);

@@ -20,6 +20,7 @@ void exchange_free(struct exchange *x)
     if (!x)
         return;
     free(x->given);
+    power_stop(x->server->power, &x->work, mono_now());
     buf_release(&x->params);
     buf_release(&x->body);
     buf_release(&x->text);
@@ -200,6 +201,19 @@ static int64_t piece_end(const struct exchange *x, int64_t from)
     return end - from > chunk ? from + chunk : end;
 }
 
+/* The next tokens are being made until x->due. */
+static void plan_work(struct exchange *x, int64_t tokens)
+{
+    struct power *p = x->server->power;
+
+    if (!p)
+        return;
+    if (x->next == 0)
+        power_work(p, &x->work, x->received, x->due, power_cost(p, x->prompt_tokens, tokens));
+    else
+        power_work(p, &x->work, mono_now(), x->due, power_cost(p, 0, tokens));
+}
+
 static void plan_piece(struct exchange *x)
 {
     mono_ns due;
@@ -211,6 +225,7 @@ static void plan_piece(struct exchange *x)
     due = exchange_token_due(x, x->n_tokens ? piece_end(x, x->next) - 1 : 0);
     if (due > x->due)
         x->due = due;
+    plan_work(x, piece_end(x, x->next) - x->next);
 }
 
 /* Until the JSON is written, a private character stands for the bytes that will be no UTF-8, and a
@@ -374,6 +389,7 @@ static unsigned step_head(struct exchange *x, struct buf *out)
     x->stage = STAGE_TOKENS;
     if (!x->stream) {
         x->due = exchange_token_due(x, x->n_tokens ? x->n_tokens - 1 : 0);
+        plan_work(x, x->n_tokens);
         return 0;
     }
     if (!x->content_type)
