@@ -311,6 +311,8 @@ int rundir_recover(const char *path, struct err *err)
         return 0; /* verdicts are being written: until they are, the old ones can be read */
     if (r == 0)
         r = rewrite_settle(fd, err);
+    if (!unfinished && (r == -EROFS || r == -EACCES))
+        return 0; /* it can be read as it is */
     if (r == 0)
         r = recover_dataset(telemetry, err);
     if (r == 0)

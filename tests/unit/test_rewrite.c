@@ -442,6 +442,30 @@ static void moved_shards_are_not_lost(void **state)
     assert_files(1);
 }
 
+/* Shards that another program named or cut otherwise go when the new ones are there. */
+static void old_shards_of_other_names_go(void **state)
+{
+    static const char named[] = "{\"_data_files\":[{\"filename\":\"mine.arrow\"}],"
+                                "\"_fingerprint\":\"1\",\"_split\":\"train\"}";
+    AUTO(buf) struct buf text = BUF_INIT(1 << 20);
+    AUTO_FREE char *before = NULL, *after = NULL;
+    AUTO_FD int fd = -1;
+
+    (void)state;
+    make_run(3);
+    fd = fs_open_dir(AT_FDCWD, path, &err);
+    assert_int_equal(renameat(fd, "data-00000-of-00001.arrow", fd, "mine.arrow"), 0);
+    assert_ok(fs_replace(fd, "state.json", named, strlen(named), &err), &err);
+    before = all_rows(true);
+    rewrite_all("m", &(struct evaluation){1, "exact", NULL}, 3);
+    after = all_rows(true);
+    assert_string_equal(before, after);
+    assert_files(1);
+    assert_ok(fs_read_all(fd, "state.json", &text, &err), &err);
+    assert_non_null(strstr(text.data, "\"_split\": \"train\""));
+    assert_null(strstr(text.data, "\"_fingerprint\": \"1\"")); /* it is other data now */
+}
+
 /* A state.json from elsewhere must not lead out of the directory. */
 static void a_hostile_state_moves_nothing(void **state)
 {
@@ -647,6 +671,7 @@ static const struct CMUnitTest tests[] = {
     TEST(one_writer_at_a_time_readers_go_on),
     TEST(a_rewritten_run_can_be_resumed),
     TEST(moved_shards_are_not_lost),
+    TEST(old_shards_of_other_names_go),
     TEST(a_hostile_state_moves_nothing),
     cmocka_unit_test_setup_teardown(killed_at_any_instant, set_up_in_memory, tear_down),
     cmocka_unit_test_setup_teardown(killed_at_every_system_call, set_up_in_memory, tear_down),

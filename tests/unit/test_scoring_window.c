@@ -191,6 +191,17 @@ static void evaluations_that_fail(void **state)
         assert_near(number(&doc, "failed"), 20, 0);
         assert_near(number(&doc, "unscorable"), 0, 0);
     }
+    {
+        AUTO_PTR(run) struct run *run = NULL;
+        const struct record *r;
+
+        assert_ok(run_open(path, &run, &err), &err);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(run_next(run, &r, &err), 1);
+        assert_int_equal(r->correct, -1);
+        assert_null(r->evaluation.scorer); /* with one, it would count as unscorable elsewhere */
+        assert_non_null(strstr(r->evaluation.metadata, "\"evaluation_attempts\":3"));
+    }
     f.confused = false;
     o.rescore = true;
     analyze("accuracy", &o, &doc);
