@@ -82,18 +82,10 @@ static void keep_words(char words[ERR_TEXT_MAX], const char *text)
         snprintf(words, ERR_TEXT_MAX, "%s", text);
 }
 
-/* As `ipw profile` writes it. */
 static void decide(struct slot *s, const struct score *score)
 {
-    struct json_writer w = json_writer(&s->metadata, JSON_LINE);
-
     buf_clear(&s->metadata);
-    jw_begin_object(&w, NULL);
-    jw_text(&w, "extracted", score->extracted);
-    if (*score->reason)
-        jw_text(&w, "reason", score->reason);
-    jw_bool(&w, "unscorable", score->verdict == VERDICT_UNSCORABLE);
-    jw_end_object(&w);
+    score_write(score, &s->metadata);
     s->verdict = score->verdict == VERDICT_CORRECT ? SCORING_CORRECT
                  : score->verdict == VERDICT_WRONG ? SCORING_WRONG
                                                    : SCORING_UNSCORABLE;

@@ -29,17 +29,11 @@ static void score_record(struct session *s, const struct item *item, struct buf 
                        : item->scorer     ? item->scorer
                                           : s->scorer;
     struct score score = {0};
-    struct json_writer w = json_writer(text, JSON_LINE);
 
     if (s->options->no_score || !spec || !record_ok(r) ||
         score_answer(spec, item, r->response, &score, NULL) < 0)
         return;
-    jw_begin_object(&w, NULL);
-    jw_text(&w, "extracted", score.extracted);
-    if (*score.reason)
-        jw_text(&w, "reason", score.reason);
-    jw_bool(&w, "unscorable", score.verdict == VERDICT_UNSCORABLE);
-    jw_end_object(&w);
+    score_write(&score, text);
     r->evaluation.scorer = spec;
     r->evaluation.metadata = buf_str(text);
     if (score.verdict != VERDICT_UNSCORABLE)

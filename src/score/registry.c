@@ -46,3 +46,15 @@ int score_answer(const char *spec, const struct item *item, const char *answer, 
                    "--judge-base-url",
                    ops->plugin.id);
 }
+
+void score_write(const struct score *s, struct buf *ret)
+{
+    struct json_writer w = json_writer(ret, JSON_LINE);
+
+    jw_begin_object(&w, NULL);
+    jw_text(&w, "extracted", s->extracted);
+    if (*s->reason)
+        jw_text(&w, "reason", s->reason);
+    jw_bool(&w, "unscorable", s->verdict == VERDICT_UNSCORABLE);
+    jw_end_object(&w);
+}

@@ -12,6 +12,7 @@
 #ifndef IPW_SCORE_SCORER_H
 #define IPW_SCORE_SCORER_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "core/item.h"
 #include "core/plugin.h"
@@ -46,5 +47,8 @@ const struct scorer_ops *scorer_find(const char *spec, const char **ret_args, st
  * say how to name one. */
 int score_answer(const char *spec, const struct item *item, const char *answer, struct score *ret,
                  struct err *err);
+
+/* The score as a record keeps it (evaluation.metadata): one JSON object, appended to ret. */
+void score_write(const struct score *s, struct buf *ret);
 
 #endif
