@@ -102,8 +102,6 @@ static void print_outcome(struct profile_outcome *o, bool json)
         fputs(o->summary, stdout);
     else if (!json && o->path && o->tally.records > 0)
         closing_print(stdout, o);
-    else if (!json)
-        log_warning("nothing was recorded");
 }
 
 void profile_cool_down(int64_t ns, struct interrupt *i)

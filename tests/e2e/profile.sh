@@ -124,6 +124,14 @@ check "--json is one document" is "$(jq -s 'length' "$work/json")" 1
 check "which is summary.json" cmp -s "$work/json" "$six/summary.json"
 stop_server
 
+# --- a server that is loading is waited for, visibly
+serve --ttft 1ms --itl 1ms --tokens 2 --fault loading:3s --fault-scope all
+profile --dataset "$work/six.jsonl" --overwrite --telemetry none --idle 0 --max-queries 2 >/dev/null 2>"$work/err"
+check "a loading server" [ $? = 0 ]
+check "is waited for, with a countdown" grep -Eq 'waiting for the server, [0-9]+ s left' "$work/err"
+rm -rf "$work"/runs/*fake_model_six
+stop_server
+
 # --- two runs on the same seed send the same requests in the same order
 serve --ttft 1ms --itl 1ms --tokens 2
 for k in 1 2; do
