@@ -146,7 +146,26 @@ int fs_sync_parent(int dirfd, const char *path, struct err *err)
     return 0;
 }
 
-int fs_replace(int dirfd, const char *path, const void *data, size_t n, struct err *err)
+/* A device or a pipe, perhaps behind a link such as /dev/stdout. */
+static bool is_special(int dirfd, const char *path)
+{
+    struct stat st;
+
+    return fstatat(dirfd, path, &st, 0) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int write_through(int dirfd, const char *path, const void *data, size_t n, struct err *err)
+{
+    AUTO_FD int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return err_sys(err, errno, "cannot open %s", path);
+    r = fs_write_full(fd, data, n, err);
+    return r < 0 && err ? err_prefix(err, "%s", path) : r;
+}
+
+static int replace_file(int dirfd, const char *path, const void *data, size_t n, struct err *err)
 {
     AUTO_FREE char *temp = xasprintf("%s.tmp", path);
     AUTO_FD int fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -166,6 +185,12 @@ int fs_replace(int dirfd, const char *path, const void *data, size_t n, struct e
         return r;
     }
     return fs_sync_parent(dirfd, path, err);
+}
+
+int fs_replace(int dirfd, const char *path, const void *data, size_t n, struct err *err)
+{
+    return is_special(dirfd, path) ? write_through(dirfd, path, data, n, err)
+                                   : replace_file(dirfd, path, data, n, err);
 }
 
 int fs_mkdirs(const char *path, struct err *err)

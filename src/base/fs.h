@@ -38,7 +38,8 @@ void fs_map_release(struct fs_map *m);
 int fs_write_full(int fd, const void *data, size_t n, struct err *err);
 
 /* Replaces path by the data, atomically and durably: a reader, or a crash at any moment, sees the
- * old file or the new one. */
+ * old file or the new one. A device or a pipe is written to, and never replaced: /dev/null stays
+ * what it is. */
 int fs_replace(int dirfd, const char *path, const void *data, size_t n, struct err *err);
 /* fsync of the directory that holds path, which makes a rename in it durable. */
 int fs_sync_parent(int dirfd, const char *path, struct err *err);

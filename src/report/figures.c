@@ -16,12 +16,16 @@
 #define NARROW_PX 380
 #define WIDE_PX   620
 #define HEIGHT_PX 400
+/* Of so many queries a figure is large and takes its time: one between the two serves both. */
+#define MANY_QUERIES 4000
+#define MIDDLE_PX    500
 /* What is not image: tags and caption. */
 #define AROUND 1024
 
 struct album {
     struct buf *page;
     size_t left; /* bytes */
+    bool many;   /* queries */
     struct buf omitted;
 };
 
@@ -70,15 +74,17 @@ static int add_image(struct images *im, struct chart *c, enum plot_format format
 }
 
 /* An SVG knows light and dark itself; there is a narrow one for phones. */
-static int make_svgs(struct images *im, struct chart *c, struct err *err)
+static int make_svgs(struct images *im, struct chart *c, bool many, struct err *err)
 {
-    int r;
+    int r = 0;
 
-    chart_restyle(c, NARROW_PX, false);
-    r = add_image(im, c, PLOT_SVG, "screen and (max-width: 640px)", err);
-    if (r < 0 || im->size > SVG_MAX)
+    if (!many) {
+        chart_restyle(c, NARROW_PX, false);
+        r = add_image(im, c, PLOT_SVG, "screen and (max-width: 640px)", err);
+    }
+    if (r < 0)
         return r;
-    chart_restyle(c, WIDE_PX, false);
+    chart_restyle(c, many ? MIDDLE_PX : WIDE_PX, false);
     return add_image(im, c, PLOT_SVG, NULL, err);
 }
 
@@ -95,7 +101,7 @@ static int make_pngs(struct images *im, struct chart *c, struct err *err)
 }
 
 /* The runs are read once, whatever is made of them. */
-static int make_images(const struct plot_ops *p, struct run *const *runs, size_t n_runs,
+static int make_images(const struct plot_ops *p, struct run *const *runs, size_t n_runs, bool many,
                        struct images *ret, struct err *err)
 {
     AUTO_PTR(chart) struct chart *c = chart_new(WIDE_PX, HEIGHT_PX, false);
@@ -103,8 +109,8 @@ static int make_images(const struct plot_ops *p, struct run *const *runs, size_t
 
     if (r < 0)
         return r;
-    r = make_svgs(ret, c, err);
-    if (r < 0 || ret->size <= 2 * SVG_MAX / 3 * 4)
+    r = make_svgs(ret, c, many, err);
+    if (r < 0 || ret->size <= SVG_MAX / 3 * 4)
         return r;
     images_release(ret);
     *ret = (struct images){0};
@@ -158,7 +164,7 @@ static void add_figure(struct album *a, const struct plot_ops *p, struct run *co
 {
     AUTO(images) struct images im = {0};
     struct err err = {0};
-    int r = make_images(p, runs, n_runs, &im, &err);
+    int r = make_images(p, runs, n_runs, a->many, &im, &err);
 
     if (r == 0 && im.size + AROUND > a->left)
         r = err_set(&err, EFBIG, "too large for the page; ipw plot makes it a file");
@@ -172,11 +178,14 @@ static void add_figure(struct album *a, const struct plot_ops *p, struct run *co
 
 void figures_write(struct buf *page, const struct subject *s, size_t n, size_t max_bytes)
 {
-    AUTO(album) struct album a = {page, max_bytes, BUF_INIT(BUF_MAX_OWN)};
+    AUTO(album)
+    struct album a = {.page = page, .left = max_bytes, .omitted = BUF_INIT(BUF_MAX_OWN)};
     AUTO_FREE struct run **runs = xcalloc(n, sizeof(*runs));
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         runs[i] = s[i].run;
+        a.many |= s[i].survey.tally.records > MANY_QUERIES;
+    }
     buf_adds(page, "<div class=\"charts\">\n");
     for (const struct plugin *const *item = plots.items; *item; item++) {
         /* plugin is the first member of every ops struct */

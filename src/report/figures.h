@@ -2,8 +2,9 @@
  * figures: the charts of plot/ inside of the page.
  *
  * Each is an image in a data: address, where nothing in it can run or be addressed by the page. An
- * SVG follows the reader's light or dark screen by itself, and there is a narrow one for phones; a
- * figure of so many marks that its SVG would be slow is a PNG for light and one for dark.
+ * SVG follows the reader's light or dark screen by itself, and there is a narrow one for phones, or
+ * one in between where there are very many queries; a figure of so many marks that its SVG would be
+ * slow is a PNG for light and one for dark.
  */
 #ifndef IPW_REPORT_FIGURES_H
 #define IPW_REPORT_FIGURES_H

@@ -122,7 +122,30 @@ static void trees_are_made_and_removed(void **state)
     assert_ok(fs_remove_tree(fd, "t", &err), &err);
 }
 
+/* What is not a file is written to: as root a rename would replace even a device. */
+static void special_files_are_not_replaced(void **state)
+{
+    char got[8] = "";
+    struct stat st;
+    int reader;
+
+    (void)state;
+    assert_int_equal(mkfifoat(fd, "pipe", 0600), 0);
+    assert_int_equal(symlinkat("pipe", fd, "link"), 0);
+    reader = openat(fd, "pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    put("pipe", "abc");
+    put("link", "def");
+    assert_int_equal(read(reader, got, sizeof(got)), 6);
+    assert_string_equal(got, "abcdef");
+    close(reader);
+    assert_int_equal(fstatat(fd, "pipe", &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    assert_int_equal(fstatat(fd, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(S_ISLNK(st.st_mode));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(special_files_are_not_replaced),
     cmocka_unit_test(small_files),
     cmocka_unit_test(whole_files_are_bounded),
     cmocka_unit_test(replace_keeps_the_old_file_on_failure),

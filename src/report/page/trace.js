@@ -116,7 +116,8 @@ function makeTrace() {
         for (let w = 0; w <= top * 1.0001; w += step) {
             grid.push('M' + LEFT + ' ' + yOf(w).toFixed(1) + 'H' + (state.width - RIGHT));
             const label = makeSvg('text', { x: LEFT - 6, y: (yOf(w) + 4).toFixed(1), 'text-anchor': 'end' });
-            label.textContent = number(w, 'W', step < 1 ? Math.ceil(-Math.log10(step)) : 0);
+            const [size, unit] = top >= 2000 ? [1000, 'kW'] : [1, 'W'];
+            label.textContent = number(w / size, unit, Math.max(0, Math.min(4, Math.ceil(-Math.log10(step / size)))));
             labels.push(label);
         }
         const time = timeStep(state.b - state.a, Math.max(2, Math.floor(inner() / 75)));

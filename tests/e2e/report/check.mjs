@@ -49,6 +49,8 @@ async function assertFits(page) {
             if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth && !e.matches('input, select')) out.push(`${e.tagName} ${e.textContent.slice(0, 40)} is cut off`);
         }
         const texts = [...document.querySelectorAll('#curves text')].map(t => t.getBoundingClientRect());
+        const paper = document.getElementById('curves').getBoundingClientRect();
+        if (texts.some(t => t.left < paper.left || t.right > paper.right)) out.push('a label of the trace is cut off');
         texts.forEach((a, i) => texts.slice(i + 1).forEach(b => {
             if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) out.push('labels of the trace overlap');
         }));
