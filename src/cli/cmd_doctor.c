@@ -2,6 +2,7 @@
  * ipw doctor: which sensors work here, how good they are, and how to enable the rest. Reads
  * everything at full speed for a few seconds and reports what was seen, not what is documented.
  */
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -33,27 +34,6 @@ static const struct option options[] = {
     {"json", OPT_FLAG, offsetof(struct doctor_args, json), "one JSON document on stdout"},
     {0},
 };
-
-/* How a device's energy counter and its integrated power agree: their quotient. NAN = not both. */
-static double agreement(struct meter *m, size_t device, mono_ns a, mono_ns b)
-{
-    const struct channel *channels;
-    size_t n = sampler_channels(meter_sampler(m), &channels);
-    double joules[2] = {NAN, NAN};
-    struct series series = {0};
-
-    for (size_t i = 0; i < n; i++) {
-        const struct channel *c = &channels[i];
-        int kind = c->quantity == QUANTITY_ENERGY_J ? 0 : c->quantity == QUANTITY_POWER_W ? 1 : -1;
-
-        if (kind < 0 || c->device != device || c->rail == RAIL_NONE || !isnan(joules[kind]))
-            continue;
-        sampler_copy(meter_sampler(m), i, a, b, &series);
-        joules[kind] = energy_of_window(c, &series, a, b).joules;
-    }
-    series_release(&series);
-    return joules[0] / joules[1];
-}
 
 static void print_collectors(struct meter *m)
 {
@@ -105,15 +85,14 @@ static void print_agreement(struct meter *m, mono_ns a, mono_ns b)
 {
     const struct device *devices;
     size_t n = sampler_devices(meter_sampler(m), &devices);
+    AUTO_FREE double *ratios = xcalloc(n, sizeof(*ratios));
 
-    for (size_t i = 0; i < n; i++) {
-        double ratio = agreement(m, i, a, b);
-
-        if (!isnan(ratio) && isfinite(ratio))
-            printf("  %s: counter / integrated power = %.3f%s\n", devices[i].name, ratio,
-                   fabs(ratio - 1) > 0.05 ? "  (they disagree: trust the counter, and ask why)"
-                                          : "");
-    }
+    meter_agreement(m, a, b, ratios);
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(ratios[i]))
+            printf("  %s: counter / integrated power = %.3f%s\n", devices[i].name, ratios[i],
+                   fabs(ratios[i] - 1) > 0.05 ? "  (they disagree: trust the counter, and ask why)"
+                                              : "");
 }
 
 static void print_power(const struct rail_energy *rails)
@@ -137,22 +116,13 @@ static void print_json(struct meter *m, const struct rail_energy *rails, mono_ns
     AUTO(buf) struct buf out = BUF_INIT(BUF_MAX_OWN);
     struct json_writer w = json_writer(&out, JSON_PRETTY);
     const struct device *devices;
-    size_t n = sampler_devices(meter_sampler(m), &devices);
+    AUTO_FREE double *ratios =
+        xcalloc(sampler_devices(meter_sampler(m), &devices), sizeof(*ratios));
 
     jw_begin_object(&w, NULL);
     meter_describe(m, &w);
-    jw_begin_array(&w, "agreement");
-    for (size_t i = 0; i < n; i++) {
-        double ratio = agreement(m, i, a, b);
-
-        if (isnan(ratio))
-            continue;
-        jw_begin_object(&w, NULL);
-        jw_text(&w, "device", devices[i].name);
-        jw_real(&w, "counter_over_power", ratio);
-        jw_end_object(&w);
-    }
-    jw_end_array(&w);
+    meter_agreement(m, a, b, ratios);
+    meter_describe_agreement(m, ratios, &w);
     jw_begin_object(&w, "idle_watts");
     for (int r = 0; r < RAIL_COUNT; r++)
         if (rails[r].present)

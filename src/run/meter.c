@@ -323,6 +323,50 @@ const char *meter_source(const struct rail_energy *rails)
     return source;
 }
 
+static double agreement_of(struct meter *m, size_t device, mono_ns a, mono_ns b)
+{
+    const struct channel *channels;
+    size_t n = sampler_channels(m->sampler, &channels);
+    double joules[2] = {NAN, NAN};
+
+    for (size_t i = 0; i < n; i++) {
+        const struct channel *c = &channels[i];
+        int kind = c->quantity == QUANTITY_ENERGY_J ? 0 : c->quantity == QUANTITY_POWER_W ? 1 : -1;
+
+        if (kind < 0 || c->device != device || c->rail == RAIL_NONE || !isnan(joules[kind]))
+            continue;
+        sampler_copy(m->sampler, i, a, b, &m->series);
+        joules[kind] = energy_of_window(c, &m->series, a, b).joules;
+    }
+    return joules[0] / joules[1];
+}
+
+void meter_agreement(struct meter *m, mono_ns a, mono_ns b, double *ret)
+{
+    const struct device *devices;
+    size_t n = sampler_devices(m->sampler, &devices);
+
+    for (size_t i = 0; i < n; i++)
+        ret[i] = agreement_of(m, i, a, b);
+}
+
+void meter_describe_agreement(struct meter *m, const double *ratios, struct json_writer *w)
+{
+    const struct device *devices;
+    size_t n = sampler_devices(m->sampler, &devices);
+
+    jw_begin_array(w, "agreement");
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(ratios[i]))
+            continue;
+        jw_begin_object(w, NULL);
+        jw_text(w, "device", devices[i].name);
+        jw_real(w, "counter_over_power", ratios[i]);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
 static const char *state_name(enum collector_state state)
 {
     static const char *const names[] = {"used", "absent", "failed", "not wanted"};

@@ -86,6 +86,12 @@ const struct system_info *meter_system(const struct meter *m);
 /* "measured", "estimated" or "none": where the energy of these rails comes from. */
 const char *meter_source(const struct rail_energy *rails);
 
+/* How each device's energy counter and its integrated power agree over [a, b]: their quotient, NAN
+ * where it has not both. ret has one entry per device of the sampler. */
+void meter_agreement(struct meter *m, mono_ns a, mono_ns b, double *ret);
+/* The same as member `agreement` of a JSON object. */
+void meter_describe_agreement(struct meter *m, const double *ratios, struct json_writer *w);
+
 /* The tables of collectors and channels as members of a JSON object: for doctor and summary.json.
  */
 void meter_describe(struct meter *m, struct json_writer *w);

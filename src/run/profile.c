@@ -340,6 +340,7 @@ static int warm_up(struct session *s, struct err *err)
 static int measure_idle(struct session *s, struct err *err)
 {
     struct rail_energy rails[RAIL_COUNT];
+    const struct device *devices;
     mono_ns a, b;
     int r;
 
@@ -360,6 +361,9 @@ static int measure_idle(struct session *s, struct err *err)
     for (int i = 0; i < RAIL_COUNT; i++)
         if (rails[i].present)
             s->idle_w[i] = rails[i].energy.joules / ns_to_s(b - a);
+    s->agreement =
+        xcalloc(sampler_devices(meter_sampler(s->meter), &devices), sizeof(*s->agreement));
+    meter_agreement(s->meter, a, b, s->agreement);
     return 0;
 }
 
@@ -461,6 +465,7 @@ static void release(struct session *s)
     json_doc_release(&s->before);
     dataset_free(s->dataset);
     free(s->hardware);
+    free(s->agreement);
     free(s->model);
 }
 

@@ -41,6 +41,7 @@ struct session {
     mono_ns last_end;    /* when the last one had ended */
     double seen_until_s; /* end of the last record of the run that is resumed, 0 = none */
     double idle_w[RAIL_COUNT];
+    double *agreement;      /* of counters and power, by device, over the idle time; NULL = none */
     struct json_doc before; /* summary.json of the run that is resumed */
     struct rail_energy now[RAIL_COUNT];
 

@@ -206,6 +206,8 @@ static void write_telemetry(struct session *s, struct json_writer *w)
 {
     jw_begin_object(w, "telemetry");
     meter_describe(s->meter, w);
+    if (s->agreement)
+        meter_describe_agreement(s->meter, s->agreement, w);
     jw_real(w, "coverage", s->outcome->tally.coverage_min);
     jw_real(w, "sample_interval_s", ns_to_s(s->options->sample_interval_ns));
     jw_end_object(w);
