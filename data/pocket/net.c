@@ -164,7 +164,7 @@ void net_init(struct net *net, uint64_t seed)
     double in = 1 / sqrt((double)width), residual = in / sqrt(2.0 * s->layers);
     float *p = net->parameters;
 
-    fill(p, s->vocabulary * width, &rng, in);
+    fill(p, (1 + POCKET_BEFORE_COUNT) * s->vocabulary * width, &rng, in);
     for (uint32_t l = 0; l < s->layers; l++) {
         fill(p + pocket_parameter_offset(s, POCKET_NORM_1, l), width, &rng, 0);
         fill(p + pocket_parameter_offset(s, POCKET_QKV, l), 3 * width * width, &rng, in);
@@ -467,16 +467,53 @@ static void layer_backward(struct net *net, uint32_t layer)
                   gradient(net, POCKET_NORM_1, layer), net->rows, width);
 }
 
+/* Where the embedding lies that a row gets from its own token (back 0) or one before it: the tables
+ * follow each other. */
+static size_t embedding_at(const struct net *net, const struct net_sequence *q, size_t t,
+                           size_t back)
+{
+    size_t token = (size_t)net->tokens[q->start + t - back];
+
+    return (back * net->shape.vocabulary + token) * net->shape.width;
+}
+
+static void embed_forward(const struct net *net, float *x)
+{
+    size_t width = net->shape.width;
+
+    for (const struct net_sequence *q = net->sequences; q < net->sequences + net->n_sequences; q++)
+        for (size_t t = 0; t < q->n; t++, x += width) {
+            memcpy(x, net->parameters + embedding_at(net, q, t, 0), width * sizeof(*x));
+            for (size_t back = 1; back <= POCKET_BEFORE_COUNT && back <= t; back++) {
+                const float *from = net->parameters + embedding_at(net, q, t, back);
+
+                for (size_t i = 0; i < width; i++)
+                    x[i] += from[i];
+            }
+        }
+}
+
+static void embed_backward(struct net *net, const float *d_x)
+{
+    size_t width = net->shape.width;
+
+    for (const struct net_sequence *q = net->sequences; q < net->sequences + net->n_sequences; q++)
+        for (size_t t = 0; t < q->n; t++, d_x += width)
+            for (size_t back = 0; back <= POCKET_BEFORE_COUNT && back <= t; back++) {
+                float *to = net->gradients + embedding_at(net, q, t, back);
+
+                for (size_t i = 0; i < width; i++)
+                    to[i] += d_x[i];
+            }
+}
+
 static void forward(struct net *net)
 {
     struct net_scratch *s = net->scratch;
     size_t width = net->shape.width, vocabulary = net->shape.vocabulary;
     uint32_t layers = net->shape.layers;
 
-    for (size_t r = 0; r < net->rows; r++)
-        memcpy(net->layers[0].x + r * width,
-               part(net, POCKET_EMBEDDING, 0) + (size_t)net->tokens[r] * width,
-               width * sizeof(float));
+    embed_forward(net, net->layers[0].x);
     for (uint32_t l = 0; l < layers; l++)
         layer_forward(net, l, l + 1 < layers ? net->layers[l + 1].x : s->last);
     norm_forward(s->last, part(net, POCKET_LAST_NORM, 0), s->last_normed, s->last_scale,
@@ -525,9 +562,7 @@ static void backward(struct net *net)
                   gradient(net, POCKET_LAST_NORM, 0), net->targets, width);
     for (uint32_t l = net->shape.layers; l-- > 0;)
         layer_backward(net, l);
-    for (size_t r = 0; r < net->rows; r++)
-        for (size_t i = 0; i < width; i++)
-            d_embedding[(size_t)net->tokens[r] * width + i] += s->d_x[r * width + i];
+    embed_backward(net, s->d_x);
 }
 
 double net_loss(struct net *net)

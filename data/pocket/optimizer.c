@@ -144,7 +144,7 @@ void optimizer_step(struct optimizer *o, struct net *net, double rate)
 
     o->steps++;
     clip(net);
-    adam(o, net, 0, s->vocabulary * width, rate);
+    adam(o, net, 0, (1 + POCKET_BEFORE_COUNT) * s->vocabulary * width, rate);
     adam(o, net, pocket_parameter_offset(s, POCKET_LAST_NORM, 0), width, rate);
     for (uint32_t l = 0; l < s->layers; l++) {
         size_t qkv = pocket_parameter_offset(s, POCKET_QKV, l);

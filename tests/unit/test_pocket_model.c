@@ -258,12 +258,14 @@ static void reference_logits(const struct buf *file, const struct pocket_shape *
                              const int *tokens, int n, double *logits)
 {
     struct reference r = {.p = (const unsigned char *)file->data, .s = s};
-    size_t width = s->width, hidden = s->hidden, at = s->vocabulary * width;
+    size_t width = s->width, hidden = s->hidden, at = 4 * s->vocabulary * width;
     double h[64], up[96];
 
     for (int t = 0; t < n; t++)
         for (size_t i = 0; i < width; i++)
-            r.x[t][i] = parameter(&r, (size_t)tokens[t] * width + i);
+            for (int back = 0; back <= 3 && back <= t; back++)
+                r.x[t][i] += parameter(
+                    &r, ((size_t)back * s->vocabulary + (size_t)tokens[t - back]) * width + i);
     for (uint32_t l = 0; l < s->layers; l++) {
         size_t second = at + width + 4 * width * width;
 

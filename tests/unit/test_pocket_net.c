@@ -85,7 +85,7 @@ static void gradients_are_slopes(void **state)
     net_step(net);
     gradients = xmemdup(net->gradients, net->count * sizeof(float));
     for (int part = POCKET_EMBEDDING; part <= POCKET_LAST_NORM; part++) {
-        bool once = part == POCKET_EMBEDDING || part == POCKET_LAST_NORM;
+        bool once = part <= POCKET_BEFORE || part == POCKET_LAST_NORM;
 
         for (uint32_t l = 0; l < (once ? 1 : small.layers); l++) {
             size_t from = pocket_parameter_offset(&small, (enum pocket_part)part, l);

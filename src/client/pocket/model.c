@@ -33,6 +33,7 @@ struct pocket_model {
     size_t stride;          /* the context, rounded up to whole lanes */
     float *memory;          /* holds all of the following */
     const float *embedding; /* by token */
+    const float *before;    /* by how far before, and token */
     const float *logits;    /* the same in panels */
     const float *last_norm;
     float *turns; /* cosine and sine of each pair, by position */
@@ -44,10 +45,11 @@ struct pocket_model {
 struct pocket_state {
     const struct pocket_model *model;
     int length;
-    float *memory; /* holds all of the following */
-    float *keys;   /* by layer, dimension, position */
-    float *values; /* by layer, position, dimension */
-    float *x;      /* the residual stream */
+    int recent[POCKET_BEFORE_COUNT]; /* the tokens before, the last one first */
+    float *memory;                   /* holds all of the following */
+    float *keys;                     /* by layer, dimension, position */
+    float *values;                   /* by layer, position, dimension */
+    float *x;                        /* the residual stream */
     float *normed;
     float *qkv;
     float *mixed; /* what attention gives */
@@ -117,6 +119,8 @@ static void read_parts(struct pocket_model *m, const struct reader *r, struct pi
     const struct pocket_shape *s = &m->shape;
 
     m->embedding = read_part(r, POCKET_EMBEDDING, 0, (size_t)s->vocabulary * s->width, p);
+    m->before =
+        read_part(r, POCKET_BEFORE, 0, (size_t)POCKET_BEFORE_COUNT * s->vocabulary * s->width, p);
     for (uint32_t l = 0; l < s->layers; l++)
         read_layer(r, l, &m->layers[l], p);
     m->last_norm = read_part(r, POCKET_LAST_NORM, 0, s->width, p);
@@ -377,13 +381,26 @@ static void run_layer(struct pocket_state *s, uint32_t layer)
     add_to(s->x, s->normed, width);
 }
 
+/* The token's embedding and what those before it add. */
+static void embed(struct pocket_state *s, int token)
+{
+    const struct pocket_model *m = s->model;
+    size_t width = m->shape.width, table = width * m->shape.vocabulary;
+
+    memcpy(s->x, m->embedding + (size_t)token * width, width * sizeof(*s->x));
+    for (int back = 0; back < POCKET_BEFORE_COUNT && back < s->length; back++)
+        add_to(s->x, m->before + (size_t)back * table + (size_t)s->recent[back] * width, width);
+    memmove(s->recent + 1, s->recent, sizeof(s->recent) - sizeof(s->recent[0]));
+    s->recent[0] = token;
+}
+
 const float *pocket_step(struct pocket_state *s, int token)
 {
     const struct pocket_model *m = s->model;
     size_t width = m->shape.width;
 
     assert(token >= 0 && token < pocket_vocabulary(m) && s->length < pocket_context(m));
-    memcpy(s->x, m->embedding + (size_t)token * width, width * sizeof(*s->x));
+    embed(s, token);
     for (uint32_t l = 0; l < m->shape.layers; l++)
         run_layer(s, l);
     normalise(s->x, m->last_norm, s->normed, width);

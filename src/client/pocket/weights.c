@@ -61,7 +61,8 @@ static size_t layer_size(const struct pocket_shape *s)
 
 size_t pocket_parameter_count(const struct pocket_shape *s)
 {
-    return (size_t)s->vocabulary * s->width + s->layers * layer_size(s) + s->width;
+    return (1 + POCKET_BEFORE_COUNT) * (size_t)s->vocabulary * s->width +
+           s->layers * layer_size(s) + s->width;
 }
 
 size_t pocket_parameter_offset(const struct pocket_shape *s, enum pocket_part part, uint32_t layer)
@@ -76,9 +77,11 @@ size_t pocket_parameter_offset(const struct pocket_shape *s, enum pocket_part pa
 
     if (part == POCKET_EMBEDDING)
         return 0;
+    if (part == POCKET_BEFORE)
+        return s->vocabulary * width;
     if (part == POCKET_LAST_NORM)
         return pocket_parameter_count(s) - width;
-    return s->vocabulary * width + layer * layer_size(s) + within[part];
+    return (1 + POCKET_BEFORE_COUNT) * s->vocabulary * width + layer * layer_size(s) + within[part];
 }
 
 static uint64_t sum_of(const unsigned char *data, size_t size)

@@ -13,10 +13,11 @@
  *                    (BEGIN, ANSWER, END) are empty, the fourth, U+FFFD, is the unknown character
  *            2 each  the parameters as IEEE 754 halves, in the order of pocket_parameter_count
  *
- * Version 1 is this network: x = embedding[token]; in each layer x += out(attention(norm(x))) and
- * x += down(relu(up(norm(x)))^2); logits = embedding * norm(x). norm is by the root mean square
- * with a gain, without a mean. Attention is causal; queries and keys are turned by their position,
- * pair (j, j + size/2) of a head at the rate POCKET_ROPE_BASE^(-2j/size).
+ * Version 1 is this network: x = embedding[token] + the three tokens' before it, each from a table
+ * of its own (before_1[...] and so on, as far as there are any); in each layer x +=
+ * out(attention(norm(x))) and x += down(relu(up(norm(x)))^2); logits = embedding * norm(x). norm is
+ * by the root mean square with a gain, without a mean. Attention is causal; queries and keys are
+ * turned by their position, pair (j, j + size/2) of a head at the rate POCKET_ROPE_BASE^(-2j/size).
  */
 #ifndef IPW_CLIENT_POCKET_WEIGHTS_H
 #define IPW_CLIENT_POCKET_WEIGHTS_H
@@ -31,6 +32,8 @@
 #define POCKET_VERSION     1
 #define POCKET_ROPE_BASE   1000.0
 #define POCKET_NORM_EPS    1e-5f
+/* How many tokens before its own a token sees without attention. */
+#define POCKET_BEFORE_COUNT 3
 /* The lanes of a panel (see kernels.h): width and hidden are multiples of it. */
 #define POCKET_LANES 32
 
@@ -47,6 +50,7 @@ struct pocket_shape {
  * to each output. */
 enum pocket_part {
     POCKET_EMBEDDING, /* vocabulary x width, once */
+    POCKET_BEFORE,    /* 3 x vocabulary x width, once: for one, two, three tokens before */
     POCKET_NORM_1,    /* width; this and what follows once a layer */
     POCKET_QKV,       /* width x 3 width: queries, keys, values */
     POCKET_OUT,       /* width x width */

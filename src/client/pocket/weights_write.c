@@ -102,7 +102,7 @@ void pocket_weights_random(const struct pocket_shape *s, uint64_t seed, struct b
     size_t width = s->width;
     double deviation = 1 / sqrt((double)width);
 
-    fill(p, s->vocabulary * width, &rng, deviation);
+    fill(p, (1 + POCKET_BEFORE_COUNT) * s->vocabulary * width, &rng, deviation);
     for (uint32_t l = 0; l < s->layers; l++) {
         fill_gain(p + pocket_parameter_offset(s, POCKET_NORM_1, l), width);
         fill(p + pocket_parameter_offset(s, POCKET_QKV, l), 3 * width * width, &rng, deviation);
