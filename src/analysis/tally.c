@@ -66,16 +66,21 @@ static void add_tokens(struct tally *t, const struct record *r)
     t->tokens_with_joules += r->tokens.output;
 }
 
-static void add_score(struct tally *t, const struct record *r)
+static enum outcome outcome_of(const struct record *r)
 {
-    if (r->correct >= 0) {
-        t->scored++;
-        t->correct += r->correct;
-    } else if (r->evaluation.scorer && r->evaluation.metadata) {
-        t->unscorable++;
-    } else {
-        t->unscored++;
-    }
+    if (!record_ok(r))
+        return OUTCOME_FAILED;
+    if (r->correct >= 0)
+        return r->correct ? OUTCOME_CORRECT : OUTCOME_WRONG;
+    return r->evaluation.scorer && r->evaluation.metadata ? OUTCOME_UNSCORABLE : OUTCOME_UNSCORED;
+}
+
+static void add_score(struct tally *t, enum outcome outcome)
+{
+    t->scored += outcome == OUTCOME_CORRECT || outcome == OUTCOME_WRONG;
+    t->correct += outcome == OUTCOME_CORRECT;
+    t->unscorable += outcome == OUTCOME_UNSCORABLE;
+    t->unscored += outcome == OUTCOME_UNSCORED;
 }
 
 static void add_energy(struct tally *t, const struct record *r)
@@ -103,21 +108,26 @@ static void add_energy(struct tally *t, const struct record *r)
 
 void tally_add(struct tally *t, const struct record *r)
 {
+    enum outcome outcome = outcome_of(r);
+
     t->records++;
     add_energy(t, r);
+    breakdown_add(&t->by_subject, r->subject && *r->subject ? r->subject : "general", outcome,
+                  record_joules(r));
     if (!record_ok(r)) {
         t->failed++;
         return;
     }
     add_figures(t, r);
     add_tokens(t, r);
-    add_score(t, r);
+    add_score(t, outcome);
 }
 
 void tally_release(struct tally *t)
 {
     for (size_t i = 0; i < TALLY_FIGURES; i++)
         figure_release(&t->figures[i]);
+    breakdown_release(&t->by_subject);
 }
 
 static double ratio(double x, double y)

@@ -13,6 +13,7 @@
 #ifndef IPW_ANALYSIS_TALLY_H
 #define IPW_ANALYSIS_TALLY_H
 
+#include "analysis/breakdown.h"
 #include "base/json.h"
 #include "core/figure.h"
 #include "core/record.h"
@@ -50,6 +51,7 @@ struct tally {
     int64_t scored, correct, unscorable, unscored; /* of those that did not fail */
     int64_t input_tokens, output_tokens;           /* told by the server */
     bool has_tokens;
+    struct breakdown by_subject;
     struct figure figures[TALLY_FIGURES];
     double joules, joules_of_failed; /* of the basis */
     int64_t without_energy, estimated;

@@ -1,8 +1,12 @@
 #include "cli/closing.h"
 
+#include "analysis/interval.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#define SUBJECTS_MAX 40
 
 /* Four significant digits, without an exponent where that can be helped. */
 static void print_number(FILE *out, double value)
@@ -92,6 +96,36 @@ static void print_efficiency(FILE *out, const struct tally *t)
     fputc('\n', out);
 }
 
+static void print_subject(FILE *out, const struct breakdown_part *p)
+{
+    int64_t correct = p->counts[OUTCOME_CORRECT], scored = correct + p->counts[OUTCOME_WRONG];
+    struct interval i = interval_wilson(correct, scored);
+
+    fprintf(out, "%-28.28s", p->name);
+    if (scored > 0)
+        fprintf(out, " %9.1f%% %5" PRId64 " of %-5" PRId64 "  %5.1f to %5.1f%%", 100 * i.value,
+                correct, scored, 100 * i.low, 100 * i.high);
+    else
+        fprintf(out, " %10s %30s", "-", "");
+    print_number(out, p->n_joules > 0 ? p->joules / (double)p->n_joules : NAN);
+    fputc('\n', out);
+}
+
+/* Where there is more than one. */
+static void print_subjects(FILE *out, const struct tally *t)
+{
+    const struct breakdown *b = &t->by_subject;
+
+    if (b->n < 2 || t->scored == 0)
+        return;
+    fprintf(out, "%-28s %10s %14s  %15s %10s\n", "", "accuracy", "", "95 % interval", "J/query");
+    for (size_t i = 0; i < b->n && i < SUBJECTS_MAX; i++)
+        print_subject(out, &b->parts[i]);
+    if (b->n > SUBJECTS_MAX)
+        fprintf(out, "and %zu subjects more (ipw analyze has all)\n", b->n - SUBJECTS_MAX);
+    fputc('\n', out);
+}
+
 static void print_verdict(FILE *out, const struct run_verdict *v)
 {
     fprintf(out, "Verdict: %s\n", validity_name(verdict_of(v)));
@@ -115,6 +149,7 @@ void closing_print(FILE *out, struct profile_outcome *o)
         fprintf(out, ", %" PRId64 " cancelled", o->cancelled);
     fprintf(out, "\n\n");
     print_table(out, &o->tally);
+    print_subjects(out, &o->tally);
     print_efficiency(out, &o->tally);
     print_verdict(out, &o->verdict);
     fprintf(out, "Records: %s\n", o->path);
