@@ -323,7 +323,7 @@ void load_close(struct load *l)
     if (!l)
         return;
     while ((q = l->active)) {
-        unlink_query(l, q);
+        l->active = q->next;
         if (q->stay)
             account_end(l->options.account, q->stay, &q->response, NULL);
         query_free(q);
