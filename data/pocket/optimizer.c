@@ -1,7 +1,6 @@
 /*
  * Muon as published by K. Jordan and others (2024): five Newton-Schulz iterations with the
- * coefficients given there drive the singular values of the momentum towards one. In our trials it
- * needed about half the steps that Adam alone did.
+ * coefficients given there drive the singular values of the momentum towards one.
  */
 #include "optimizer.h"
 
