@@ -68,15 +68,34 @@ static const char *model_of(const struct run *run)
     return model && *model ? model : "unknown";
 }
 
+/* Does another run have this model, or this model and this folder's name? */
+static void look_for_others(struct run *const *runs, size_t n, size_t i, bool *ret_model,
+                            bool *ret_folder)
+{
+    AUTO_FREE char *folder = figure_run_name(runs[i]);
+
+    *ret_model = *ret_folder = false;
+    for (size_t k = 0; k < n; k++) {
+        AUTO_FREE char *other = figure_run_name(runs[k]);
+
+        if (k == i || strcmp(model_of(runs[i]), model_of(runs[k])) != 0)
+            continue;
+        *ret_model = true;
+        *ret_folder |= strcmp(folder, other) == 0;
+    }
+}
+
+/* As short as tells them apart: the model, with the folder, with the whole path. */
 static void name_all(struct run *const *runs, size_t n, struct overview *o)
 {
     for (size_t i = 0; i < n; i++) {
-        AUTO_FREE char *dir = figure_run_name(runs[i]);
-        bool twice = false;
+        AUTO_FREE char *folder = figure_run_name(runs[i]);
+        bool same_model, same_folder;
 
-        for (size_t k = 0; k < n; k++)
-            twice |= k != i && strcmp(model_of(runs[i]), model_of(runs[k])) == 0;
-        o[i].name = twice ? xasprintf("%s (%s)", o[i].model, dir) : xstrdup(o[i].model);
+        look_for_others(runs, n, i, &same_model, &same_folder);
+        o[i].name = same_model
+                        ? xasprintf("%s (%s)", o[i].model, same_folder ? run_dir(runs[i]) : folder)
+                        : xstrdup(o[i].model);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "core/stats.h"
 #include "figure_check.h"
 #include "makerun.h"
+#include "plot/overview.h"
 #include "plot/plot.h"
 
 #include <errno.h>
@@ -305,6 +306,36 @@ static void killed_and_foreign_runs(void **state)
     }
 }
 
+/* Runs of one model are told apart by their folder, and folders of one name by their path. */
+static void names_tell_runs_apart(void **state)
+{
+    struct makerun m = makerun_default();
+    struct run *runs[3];
+    struct overview *o = NULL;
+
+    (void)state;
+    m.records = 20;
+    m.telemetry_s = 0;
+    m.model = "m";
+    runs[0] = make(&m, "one", NULL);
+    runs[1] = make(&m, "two", NULL);
+    assert_ok(overviews_read(runs, 1, &o, &err), &err);
+    assert_string_equal(o[0].name, "m");
+    overviews_free(o, 1);
+    assert_ok(overviews_read(runs, 2, &o, &err), &err);
+    assert_string_equal(o[0].name, "m (one)");
+    assert_string_equal(o[1].name, "m (two)");
+    overviews_free(o, 2);
+    runs[2] = runs[1];
+    assert_ok(overviews_read(runs, 3, &o, &err), &err);
+    assert_string_equal(o[0].name, "m (one)");
+    assert_non_null(strstr(o[1].name, "/two)"));
+    assert_string_not_equal(o[1].name, "m (two)");
+    overviews_free(o, 3);
+    run_close(runs[0]);
+    run_close(runs[1]);
+}
+
 static void frontier(void **state)
 {
     static const double joules[] = {50, 100, 200}, accuracy[] = {0.5, 0.9, 0.6};
@@ -452,6 +483,7 @@ static const struct CMUnitTest tests[] = {
     TEST(hostile_names),
     TEST(too_many_subjects),
     TEST(killed_and_foreign_runs),
+    TEST(names_tell_runs_apart),
     TEST(frontier),
     TEST(sweep),
     TEST(rendering),
