@@ -3,18 +3,8 @@
 # Usage: analyze.sh IPW MAKE-RUN FOLDER-OF-FIXTURES FOLDER-OF-THE-ARROW-READER
 set -u
 ipw=$1 make_run=$2 fixtures=$3 arrow=$4
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-bad=0
-
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # a run of the Python tool: text as that tool prints it, scores in the records, still sound
 cp -r "$fixtures/hf/profile_seed" "$work/seed"

@@ -3,19 +3,9 @@
 # Usage: compare.sh IPW MAKE-RUN FOLDER-OF-FIXTURES
 set -u
 ipw=$(realpath "$1") make=$(realpath "$2") hf=$(realpath "$3")/hf
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
-bad=0
-
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
 
 fails() { # fails STATUS PATTERN ARGUMENTS...: one line on stderr, nothing on stdout
     local status=$1 pattern=$2 got

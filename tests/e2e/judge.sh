@@ -4,37 +4,9 @@
 # Usage: judge.sh IPW TESTSERVER
 set -u
 ipw=$1 testserver=$2
-work=$(mktemp -d)
-pids=()
-cleanup() {
-    [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null
-    wait 2>/dev/null
-    rm -rf "$work"
-}
-trap cleanup EXIT
-bad=0
-unset IPW_EVAL_API_KEY IPW_API_KEY OPENAI_API_KEY
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
-is() { [ "$1" = "$2" ] || { echo "  '$1' is not '$2'"; false; }; }
-# serve OPTIONS...: starts a server, sets url and served (its log)
-serve() {
-    served=$work/served.$RANDOM
-    "$testserver" --log "$served" "$@" >"$work/listening" 2>&1 &
-    server=$!
-    pids+=($server)
-    for _ in $(seq 100); do
-        grep -q '^listening' "$work/listening" && break
-        sleep 0.05
-    done
-    url=http://$(sed -n 's/^listening //p' "$work/listening")
-}
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+unset IPW_EVAL_API_KEY
 asked() { grep -c '"path":"/v1/chat/completions"' "$served"; }
 judged() { jq -r ".judge.$1" "$run/analysis/accuracy.json"; }
 summary() { jq -r ".summary.$1" "$run/analysis/accuracy.json"; }

@@ -3,19 +3,10 @@
 # Usage: plot.sh IPW MAKE-RUN
 set -u
 ipw=$(realpath "$1") make_run=$(realpath "$2")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
-bad=0
 
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
 same() { [ "$1" = "$2" ] || { echo "$1"; echo "instead of: $2"; return 1; }; }
 
 "$make_run" a --records 30 || exit 1

@@ -3,23 +3,13 @@
 # Usage: pocket.sh IPW FOLDER-OF-FAKES FOLDER-OF-FIXTURES
 set -u
 ipw=$1
-work=$(mktemp -d)
-pid=
-trap '[ -z "$pid" ] || kill $pid 2>/dev/null; rm -rf "$work"' EXIT
-bad=0
-
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 serve() { # serve OPTIONS...: sets pid and url
     "$ipw" serve-pocket "$@" 2>"$work/log" &
     pid=$!
+    pids+=("$pid")
     for _ in $(seq 200); do
         url=$(sed -n 's/^ipw: listening on //p' "$work/log")
         [ -n "$url" ] && return

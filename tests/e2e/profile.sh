@@ -3,42 +3,9 @@
 # Usage: profile.sh IPW TESTSERVER SIM-POWERCAP
 set -u
 ipw=$1 testserver=$2 simpowercap=$3
-work=$(mktemp -d)
-pids=()
-cleanup() {
-    [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null
-    wait 2>/dev/null
-    rm -rf "$work"
-}
-trap cleanup EXIT
-bad=0
-unset IPW_API_KEY OPENAI_API_KEY
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
-holds() { awk "BEGIN { exit !($1) }"; }
-is() { [ "$1" = "$2" ] || { echo "  '$1' is not '$2'"; false; }; }
-# serve OPTIONS...: starts a server, sets url and served (its log)
-serve() {
-    served=$work/served.$RANDOM
-    rm -f "$work/listening" # of the server before: it would be read until this one has begun
-    "$testserver" --log "$served" "$@" >"$work/listening" 2>&1 &
-    server=$!
-    pids+=($server)
-    for _ in $(seq 100); do
-        grep -q '^listening' "$work/listening" && break
-        sleep 0.05
-    done
-    url=http://$(sed -n 's/^listening //p' "$work/listening")
-}
-stop_server() { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; }
-profile() { "$ipw" profile --client openai --client-base-url "$url" --output-dir "$work/runs" "$@"; }
-# behind ARGUMENTS...: the same in the background, as `run`, where a shell would have SIGINT ignored
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# behind ARGUMENTS...: ipw profile in the background, as `run`, where a shell would have SIGINT ignored
 behind() {
     env --default-signal=INT "$ipw" profile --client openai --client-base-url "$url" \
         --output-dir "$work/runs" "$@" >/dev/null 2>"$work/err" &
@@ -51,8 +18,6 @@ answered() {
         sleep 0.05
     done
 }
-rows() { "$ipw" export "$1"; }
-summary() { jq -r "$2" "$1/summary.json"; }
 
 for i in $(seq 0 39); do
     echo "{\"question\": \"What is $i + 1?\", \"answer\": \"$((i + 1))\", \"category\": \"sums\"}"

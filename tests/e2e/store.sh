@@ -3,18 +3,8 @@
 # Usage: store.sh IPW FOLDER-OF-FAKES FOLDER-OF-FIXTURES
 set -u
 ipw=$1 hf=$3/hf
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-bad=0
-
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # every golden input and profile comes out as its known rows
 for name in input_3shards input_basic input_ipw_shape input_types input_zstd; do

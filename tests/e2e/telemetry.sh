@@ -3,23 +3,13 @@
 # Usage: telemetry.sh IPW FOLDER-OF-FAKES FOLDER-OF-FIXTURES
 set -u
 ipw=$1 fakes=$2 fixtures=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-bad=0
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 export IPW_SYSFS_ROOT=$work IPW_NVML_LIB=$fakes/fake_nvml.so
 export FAKE_NVML_POWER=constant:200 FAKE_NVML_REFRESH_MS=50 FAKE_NVML_GPUS=2
 
-check() { # check WORDS COMMAND...
-    local words=$1
-    shift
-    if ! "$@"; then
-        echo "FAILED: $words"
-        bad=1
-    fi
-}
 # number FILE KEY: the first value of the key
 number() { sed -n "s/^ *\"$2\": \([-0-9.e+]*\),*$/\1/p" "$1" | head -n 1; }
-holds() { awk "BEGIN { exit !($1) }"; }
 
 # joules against the exact integral: 2 GPUs of 200 W
 "$ipw" measure --telemetry nvml --json -o "$work/a.json" -- sleep 1 || bad=1
