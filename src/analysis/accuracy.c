@@ -8,6 +8,7 @@
 
 #include "analysis/analyses.h"
 #include "analysis/basis.h"
+#include "core/stats.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -171,21 +172,16 @@ static void add_record(struct accuracy *a, const struct record *r)
     list_record(a, r, outcome);
 }
 
-static double ratio(double x, double y)
-{
-    return y > 0 ? x / y : NAN;
-}
-
 /* A bootstrap_figures. */
 static void compute(void *arg, const double *sums, double *ret)
 {
-    double accuracy = ratio(sums[CORRECT], sums[SCORED]);
-    double mean_j = ratio(sums[JOULES], sums[N_JOULES]);
-    double mean_w = ratio(sums[WATTS], sums[N_WATTS]);
+    double accuracy = stats_ratio(sums[CORRECT], sums[SCORED]);
+    double mean_j = stats_ratio(sums[JOULES], sums[N_JOULES]);
+    double mean_w = stats_ratio(sums[WATTS], sums[N_WATTS]);
 
     (void)arg;
-    ret[ACCURACY_IPJ] = ratio(accuracy, mean_j);
-    ret[ACCURACY_IPW] = ratio(accuracy, mean_w);
+    ret[ACCURACY_IPJ] = stats_ratio(accuracy, mean_j);
+    ret[ACCURACY_IPW] = stats_ratio(accuracy, mean_w);
     /* no correct answer at all costs more than any number of joules */
     ret[ACCURACY_J_PER_CORRECT] =
         sums[SCORED] > 0 && sums[ALL_JOULES] > 0 ? sums[ALL_JOULES] / sums[CORRECT] : NAN;

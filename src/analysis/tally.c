@@ -1,6 +1,7 @@
 #include "analysis/tally.h"
 
 #include "analysis/run.h"
+#include "core/stats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -130,14 +131,9 @@ void tally_release(struct tally *t)
     breakdown_release(&t->by_subject);
 }
 
-static double ratio(double x, double y)
-{
-    return y > 0 ? x / y : NAN;
-}
-
 void tally_efficiency(const struct tally *t, struct tally_efficiency *ret)
 {
-    double accuracy = ratio((double)t->correct, (double)t->scored);
+    double accuracy = stats_ratio((double)t->correct, (double)t->scored);
     double mean_j = figure_mean(&t->figures[TALLY_ENERGY_J]);
     double mean_w = figure_mean(&t->figures[TALLY_POWER_W]);
     bool any = t->without_energy < t->records;
@@ -146,11 +142,11 @@ void tally_efficiency(const struct tally *t, struct tally_efficiency *ret)
         .accuracy = accuracy,
         .mean_j = mean_j,
         .mean_w = mean_w,
-        .ipj = ratio(accuracy, mean_j),
-        .ipw = ratio(accuracy, mean_w),
-        .j_per_correct = any ? ratio(t->joules, (double)t->correct) : NAN,
-        .j_per_output_token = ratio(t->joules_with_tokens, (double)t->tokens_with_joules),
-        .tokens_per_j = ratio((double)t->tokens_with_joules, t->joules_with_tokens),
+        .ipj = stats_ratio(accuracy, mean_j),
+        .ipw = stats_ratio(accuracy, mean_w),
+        .j_per_correct = any ? stats_ratio(t->joules, (double)t->correct) : NAN,
+        .j_per_output_token = stats_ratio(t->joules_with_tokens, (double)t->tokens_with_joules),
+        .tokens_per_j = stats_ratio((double)t->tokens_with_joules, t->joules_with_tokens),
     };
 }
 
@@ -185,5 +181,5 @@ const char *tally_source(const struct tally *t)
 
 double tally_spread(const struct tally *t)
 {
-    return ratio(t->spread_j, t->shared_j);
+    return stats_ratio(t->spread_j, t->shared_j);
 }

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "cli/commands.h"
 #include "cli/profile_options.h"
+#include "core/stats.h"
 #include "run/config.h"
 #include "run/profile.h"
 
@@ -144,14 +145,11 @@ static int plan(const struct sweep_args *a, struct sweep *s, struct err *err)
 
 static void keep_outcome(struct point *p, struct profile_outcome *o)
 {
-    AUTO(json_doc) struct json_doc doc = {0};
     struct tally_efficiency e;
-    double seconds;
 
-    if (!o->path || !o->summary || json_doc_parse(&doc, o->summary, strlen(o->summary), NULL) < 0)
+    if (!o->path)
         return;
     tally_efficiency(&o->tally, &e);
-    seconds = json_real(json_path(doc.root, "totals", "seconds"), NAN);
     p->path = xstrdup(o->path);
     p->found_model = xstrdup(o->model);
     p->queries = o->tally.records;
@@ -159,7 +157,7 @@ static void keep_outcome(struct point *p, struct profile_outcome *o)
     p->j_per_token = e.j_per_output_token;
     p->p95_s = figure_percentile(&o->tally.figures[TALLY_TOTAL_S], 95);
     p->tokens_per_s =
-        o->tally.has_tokens && seconds > 0 ? (double)o->tally.output_tokens / seconds : NAN;
+        o->tally.has_tokens ? stats_ratio((double)o->tally.output_tokens, o->seconds) : NAN;
     p->accuracy = e.accuracy;
     p->ipw = e.ipw;
     p->source = tally_source(&o->tally);

@@ -14,6 +14,11 @@ static int compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+double stats_ratio(double x, double y)
+{
+    return y > 0 ? x / y : NAN;
+}
+
 size_t stats_sort(double *values, size_t n)
 {
     size_t kept = 0;

@@ -22,6 +22,9 @@ struct stat4 {
         NAN, NAN, NAN, NAN \
     }
 
+/* x / y; NAN unless y is known and positive. */
+double stats_ratio(double x, double y);
+
 /* Sorts in ascending order what is not NAN to the front; returns how many that are. */
 size_t stats_sort(double *values, size_t n);
 

@@ -1,10 +1,11 @@
 /*
  * First each rail is reduced to what is the query's own (struct part), whether it was alone or not;
  * the basis is then a sum of parts, and everything else is division. A division by what is absent
- * or not positive is absent: `ratio` is the only place where that is decided.
+ * or not positive is absent: `stats_ratio` is the only place where that is decided.
  */
 #include "record/build.h"
 
+#include "core/stats.h"
 #include "record/flops.h"
 #include "record/latency.h"
 #include "record/verdict.h"
@@ -112,12 +113,6 @@ enum basis build_basis(const struct build_rail *rails, const struct device *gpu)
     return rails[RAIL_SOC].present ? BASIS_SOC : BASIS_NONE;
 }
 
-/* x / y; NAN unless y is known and positive. */
-static double ratio(double x, double y)
-{
-    return y > 0 ? x / y : NAN;
-}
-
 static bool is_shared(const struct build_input *in)
 {
     return in->attributed && !in->attributed->exclusive;
@@ -158,8 +153,8 @@ static struct part part_of(const struct build_input *in, enum rail rail)
         p.equal_j = s->equal_j;
         p.prefill_j = s->prefill_j;
         p.decode_j = s->decode_j;
-        p.low_j = fmin(s->tokens_j, s->equal_j) * ratio(r->energy.low_j, r->energy.joules);
-        p.high_j = fmax(s->tokens_j, s->equal_j) * ratio(r->energy.high_j, r->energy.joules);
+        p.low_j = fmin(s->tokens_j, s->equal_j) * stats_ratio(r->energy.low_j, r->energy.joules);
+        p.high_j = fmax(s->tokens_j, s->equal_j) * stats_ratio(r->energy.high_j, r->energy.joules);
     } else {
         p.joules = r->energy.joules;
         p.low_j = r->energy.low_j;
@@ -228,10 +223,10 @@ static void fill_energy(struct record *r, const struct build_input *in, const st
     r->energy.ane_j = part_of(in, RAIL_ANE).joules;
     r->energy.soc_j = soc_part(in).joules;
     r->energy.basis = basis_name(in->basis);
-    r->energy.per_output_token_j = ratio(basis->joules, output);
-    r->energy.per_total_token_j = ratio(basis->joules, total);
+    r->energy.per_output_token_j = stats_ratio(basis->joules, output);
+    r->energy.per_total_token_j = stats_ratio(basis->joules, total);
     if (output > 0)
-        r->energy.tokens_per_joule = ratio(output, basis->joules);
+        r->energy.tokens_per_joule = stats_ratio(output, basis->joules);
     r->cost.energy_usd = basis->joules / J_PER_KWH * in->price_per_kwh_usd;
     r->cost.carbon_g = basis->joules / J_PER_KWH * in->carbon_g_per_kwh;
 }
@@ -298,12 +293,12 @@ static void fill_phases(struct record *r, const struct build_input *in, const st
     r->phase.prefill_ms = r->latency.ttft_s * 1000;
     r->phase.prefill_j = basis->prefill_j;
     r->phase.prefill_w = basis->prefill_j / r->latency.ttft_s;
-    r->phase.prefill_per_input_token_j = ratio(basis->prefill_j, (double)r->tokens.input);
+    r->phase.prefill_per_input_token_j = stats_ratio(basis->prefill_j, (double)r->tokens.input);
     if (decode_s > 0) {
         r->phase.decode_ms = decode_s * 1000;
         r->phase.decode_j = basis->decode_j;
         r->phase.decode_w = basis->decode_j / decode_s;
-        r->phase.decode_per_output_token_j = ratio(basis->decode_j, (double)r->tokens.output);
+        r->phase.decode_per_output_token_j = stats_ratio(basis->decode_j, (double)r->tokens.output);
     }
     fill_phase_rails(r, in);
 }
@@ -312,9 +307,9 @@ static void fill_compute(struct record *r, const struct build_input *in, const s
 {
     double params = flops_active_params(in->model);
     double flops = flops_of_tokens(params, r->tokens.total), total_s = r->latency.total_s;
-    double watts = ratio(basis->joules, total_s);
+    double watts = stats_ratio(basis->joules, total_s);
 
-    r->efficiency.throughput_per_watt = ratio(r->latency.throughput_tps, watts);
+    r->efficiency.throughput_per_watt = stats_ratio(r->latency.throughput_tps, watts);
     if (isnan(flops))
         return;
     r->compute.flops_per_request = flops;
@@ -322,8 +317,8 @@ static void fill_compute(struct record *r, const struct build_input *in, const s
     r->compute.flops_per_token = 2 * params;
     if (flops < 9e18)
         r->compute.total_flops = llround(flops);
-    r->efficiency.flops_per_joule = ratio(flops, basis->joules);
-    r->efficiency.flops_per_watt = ratio(flops / total_s, watts);
+    r->efficiency.flops_per_joule = stats_ratio(flops, basis->joules);
+    r->efficiency.flops_per_watt = stats_ratio(flops / total_s, watts);
     if (in->gpu)
         r->utilization.mfu =
             flops_mfu(flops, total_s, flops_peak_tflops(in->gpu->name), in->n_gpus);

@@ -72,20 +72,6 @@ static void add_cursor(struct account *a, size_t channel, mono_ns start)
         a->rails[a->n_rails++] = rail;
 }
 
-static void find_gpus(struct account *a)
-{
-    const struct device *devices;
-    size_t n = sampler_devices(meter_sampler(a->meter), &devices);
-
-    for (size_t i = 0; i < n; i++) {
-        if (devices[i].kind != DEVICE_GPU)
-            continue;
-        if (!a->gpu)
-            a->gpu = &devices[i];
-        a->n_gpus++;
-    }
-}
-
 static enum basis basis_of(struct account *a)
 {
     struct build_input in;
@@ -113,7 +99,7 @@ struct account *account_open(struct meter *m, const double idle_w[RAIL_COUNT], m
     for (size_t i = 0; i < n; i++)
         if (meter_counts(m, i))
             add_cursor(a, i, start);
-    find_gpus(a);
+    a->gpu = meter_gpu(m, &a->n_gpus);
     a->basis = basis_of(a);
     a->attribution = attribution_new(a->rails, a->n_rails, a->idle_w, start);
     return a;

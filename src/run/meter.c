@@ -304,6 +304,23 @@ void meter_phases(struct meter *m, mono_ns a, mono_ns first, mono_ns b, struct r
     }
 }
 
+const struct device *meter_gpu(const struct meter *m, int *ret_n)
+{
+    const struct device *devices, *first = NULL;
+    size_t n = sampler_devices(m->sampler, &devices);
+    int gpus = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (devices[i].kind != DEVICE_GPU)
+            continue;
+        first = first ? first : &devices[i];
+        gpus++;
+    }
+    if (ret_n)
+        *ret_n = gpus;
+    return first;
+}
+
 const struct system_info *meter_system(const struct meter *m)
 {
     return &m->system;

@@ -80,6 +80,8 @@ struct rail_phases {
 };
 void meter_phases(struct meter *m, mono_ns a, mono_ns first, mono_ns b, struct rail_phases *ret);
 
+/* The first of the GPUs, NULL = none; how many there are goes to ret_n unless NULL. */
+const struct device *meter_gpu(const struct meter *m, int *ret_n);
 /* What is known of the machine, whatever collectors are used. */
 const struct system_info *meter_system(const struct meter *m);
 

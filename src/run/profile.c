@@ -1,6 +1,5 @@
 #include "run/profile.h"
 
-#include "analysis/run.h"
 #include "arrow/infer.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -9,7 +8,6 @@
 #include "run/config.h"
 #include "run/profile_private.h"
 #include "store/label.h"
-#include "store/rundir.h"
 
 #include <errno.h>
 #include <math.h>
@@ -192,18 +190,10 @@ static int open_client(struct session *s, struct err *err)
 
 static char *label_of(struct session *s)
 {
-    const struct device *devices, *gpu = NULL;
-    size_t n = sampler_devices(meter_sampler(s->meter), &devices), n_gpus = 0;
-    AUTO_FREE char *name = NULL;
+    int n_gpus;
+    const struct device *gpu = meter_gpu(s->meter, &n_gpus);
+    AUTO_FREE char *name = gpu ? xasprintf("%s x%d", gpu->name, n_gpus) : NULL;
 
-    for (size_t i = 0; i < n; i++) {
-        if (devices[i].kind != DEVICE_GPU)
-            continue;
-        gpu = gpu ? gpu : &devices[i];
-        n_gpus++;
-    }
-    if (gpu)
-        name = xasprintf("%s x%zu", gpu->name, n_gpus);
     return hardware_label(name, meter_system(s->meter)->cpu_brand);
 }
 

@@ -89,6 +89,7 @@ struct profile_outcome {
     struct tally tally;
     struct run_verdict verdict;
     struct schedule_stats load;
+    double seconds;    /* of the queries, earlier parts of a resumed run included */
     int64_t asked;     /* queries of this session, finished */
     int64_t cancelled; /* in flight when it was interrupted */
     bool interrupted;  /* by Ctrl-C or SIGTERM */

@@ -272,8 +272,6 @@ int session_loop(struct session *s, struct err *err)
     s->outcome->gave_up = load_state(s->load).gave_up;
     s->outcome->load = load_stats(s->load);
     rest = settle_rest(s, r < 0 ? NULL : err);
-    r = r < 0 ? r : rest;
-    rest = sink_samples(s->sink, meter_sampler(s->meter), r < 0 ? NULL : err);
     show_progress(s, mono_now());
     print_messages(s);
     return r < 0 ? r : rest;

@@ -89,7 +89,7 @@ static void write_totals(const struct session *s, struct json_writer *w)
         jw_null(w, "input_tokens");
         jw_null(w, "output_tokens");
     }
-    jw_real(w, "seconds", with_before(s, "seconds", NULL, ns_to_s(s->last_end - s->first_query)));
+    jw_real(w, "seconds", s->outcome->seconds);
     write_rails(s, w);
     jw_real(w, "query_joules", t->without_energy < t->records ? t->joules : NAN);
     jw_real(w, "failed_query_joules", t->without_energy < t->records ? t->joules_of_failed : NAN);
@@ -294,12 +294,8 @@ static int write_summary(struct session *s, struct err *err)
 {
     AUTO_FREE char *config = config_json(s->options, s->model, s->scorer, true);
     const char *began = json_text(json_get(s->before.root, "started_at"), NULL);
-    const struct device *devices, *gpu = NULL;
-    size_t n = sampler_devices(meter_sampler(s->meter), &devices);
     int64_t now = clock_anchor_now().wall_ns;
 
-    for (size_t i = 0; i < n && !gpu; i++)
-        gpu = devices[i].kind == DEVICE_GPU ? &devices[i] : NULL;
     struct summary summary = {
         .model = s->model,
         .config = config,
@@ -309,7 +305,7 @@ static int write_summary(struct session *s, struct err *err)
         .generated_wall_ns = now,
         .total_queries = s->outcome->tally.records,
         .system = meter_system(s->meter),
-        .gpu = gpu,
+        .gpu = meter_gpu(s->meter, NULL),
         .output_dir = sink_path(s->sink),
         .command_line = s->options->command_line,
         .started_wall_ns = s->started.wall_ns,
@@ -326,6 +322,7 @@ int session_summary(struct session *s, struct err *err)
 
     if (r < 0)
         return r;
+    s->outcome->seconds = with_before(s, "seconds", NULL, ns_to_s(s->last_end - s->first_query));
     judge(s);
     if (!is_untouched(s))
         r = write_summary(s, err);
