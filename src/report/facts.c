@@ -6,6 +6,7 @@
 #include "report/facts.h"
 
 #include "base/cleanup.h"
+#include "report/facts_private.h"
 #include "report/html.h"
 
 #include <inttypes.h>
@@ -37,14 +38,14 @@ struct fact {
     void (*write)(struct buf *page, const struct subject *s);
 };
 
-static void write_text(struct buf *page, const char *text)
+void facts_text(struct buf *page, const char *text)
 {
     buf_adds(page, "<bdi>");
     html_text(page, text);
     buf_adds(page, "</bdi>");
 }
 
-static void write_metric(struct buf *page, const struct metric_stats *m, const char *unit)
+void facts_metric(struct buf *page, const struct metric_stats *m, const char *unit)
 {
     html_quantity(page, m->median, unit);
     if (m->count > 1) {
@@ -57,7 +58,7 @@ static void write_metric(struct buf *page, const struct metric_stats *m, const c
 static void write_words(struct buf *page, const char *words)
 {
     if (*words)
-        write_text(page, words);
+        facts_text(page, words);
     else
         buf_adds(page, HTML_ABSENT);
 }
@@ -65,7 +66,7 @@ static void write_words(struct buf *page, const char *words)
 static void write_json_text(struct buf *page, const char *text)
 {
     if (text)
-        write_text(page, text);
+        facts_text(page, text);
     else
         buf_adds(page, HTML_ABSENT);
 }
@@ -88,7 +89,7 @@ static void write_cell(struct buf *page, const struct fact *f, const struct subj
         write_words(page, member);
         break;
     case FACT_METRIC:
-        write_metric(page, member, f->unit);
+        facts_metric(page, member, f->unit);
         break;
     case FACT_JSON_REAL:
         html_quantity(page, subject_real(s, f->path), f->unit);
@@ -146,7 +147,7 @@ static void write_column_heads(struct buf *page, const struct subject *s, size_t
     buf_adds(page, "<thead><tr><td></td>");
     for (size_t i = 0; i < n; i++) {
         buf_adds(page, "<th scope=\"col\">");
-        write_text(page, s[i].name);
+        facts_text(page, s[i].name);
         buf_adds(page, "</th>");
     }
     buf_adds(page, "</tr></thead>\n");
@@ -176,7 +177,7 @@ static void write_tables(struct buf *page, const struct fact *f, const struct su
 
 /* ---- cells of their own ---- */
 
-static void write_accuracy(struct buf *page, const struct subject *s)
+void facts_accuracy(struct buf *page, const struct subject *s)
 {
     html_percent(page, s->survey.efficiency.accuracy);
     if (s->survey.tally.scored > 0) {
@@ -188,7 +189,7 @@ static void write_accuracy(struct buf *page, const struct subject *s)
     }
 }
 
-static void write_mean_energy(struct buf *page, const struct subject *s)
+void facts_mean_energy(struct buf *page, const struct subject *s)
 {
     const struct survey *v = &s->survey;
     bool bounds = s->energy == ENERGY_MEASURED; /* an estimate's would be the integral's, not its */
@@ -257,7 +258,7 @@ static const struct fact measured_facts[] = {
     {FACT_GROUP, "Energy"},
     {FACT_CALL, "Energy source", .write = write_source},
     {FACT_WORDS, "Rails in every figure per query", SURVEY(basis)},
-    {FACT_CALL, "Energy per answer", .write = write_mean_energy},
+    {FACT_CALL, "Energy per answer", .write = facts_mean_energy},
     {FACT_CALL, "Its uncertainty", .write = write_uncertainty},
     {FACT_REAL, "Energy per answer above idle", SURVEY(mean_net_j), .unit = "J"},
     {FACT_GROUP, "Whole run, by rail"},
@@ -285,7 +286,7 @@ static const struct fact measured_facts[] = {
 
 static const struct fact metric_facts[] = {
     {FACT_GROUP, "Outcome"},
-    {FACT_CALL, "Accuracy", .write = write_accuracy},
+    {FACT_CALL, "Accuracy", .write = facts_accuracy},
     {FACT_COUNT, "Queries", SURVEY(tally.records)},
     {FACT_COUNT, "Failed queries", SURVEY(tally.failed)},
     {FACT_REAL, "Mean power during a query", SURVEY(efficiency.mean_w), .unit = "W"},
@@ -337,134 +338,6 @@ static const struct fact metric_facts[] = {
     {0},
 };
 
-/* ---- alerts and headline ---- */
-
-static void begin_alert(struct buf *page, const char *look, const char *title,
-                        const struct subject *s, size_t n)
-{
-    buf_addf(page, "<div class=\"alert %s\" role=\"note\"><strong>%s</strong> ", look, title);
-    if (n > 1) {
-        write_text(page, s->name);
-        buf_adds(page, ": ");
-    }
-}
-
-static void alert_energy(struct buf *page, const struct subject *s, size_t n)
-{
-    if (s->energy == ENERGY_ESTIMATED) {
-        begin_alert(page, "warn", "ESTIMATED ENERGY", s, n);
-        buf_adds(page, "The joules and watts are modelled from utilisation; no sensor measured "
-                       "them. They must not be compared with measured ones.</div>\n");
-    } else if (s->energy == ENERGY_NONE) {
-        begin_alert(page, "bad", "NO ENERGY", s, n);
-        buf_adds(page, "No sensor covered these queries: there is no figure in joules or watts. "
-                       "<code>ipw doctor</code> tells which sensors work on a machine.</div>\n");
-    }
-}
-
-void facts_alerts(struct buf *page, const struct subject *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        alert_energy(page, &s[i], n);
-    for (size_t i = 0; i < n; i++) {
-        if (s[i].verdict == VALIDITY_INVALID) {
-            begin_alert(page, "bad", "INVALID", &s[i], n);
-            buf_adds(page, "The energy figures of this run must not be used; the reasons are "
-                           "below.</div>\n");
-        }
-        if (!s[i].summary) {
-            begin_alert(page, "warn", "UNFINISHED", &s[i], n);
-            buf_adds(page, "The run has no summary: it was interrupted. Shown is what was "
-                           "saved.</div>\n");
-        }
-    }
-}
-
-static void write_figure(struct buf *page, const char *label,
-                         void (*write)(struct buf *page, const struct subject *s),
-                         const struct subject *s)
-{
-    buf_addf(page, "<div><dt>%s</dt><dd>", label);
-    write(page, s);
-    buf_adds(page, "</dd></div>\n");
-}
-
-static void write_ipw(struct buf *page, const struct subject *s)
-{
-    html_quantity(page, s->survey.efficiency.ipw, "/W");
-    buf_addf(page, " <span class=\"of\">accuracy / mean watts%s</span>",
-             s->energy == ENERGY_ESTIMATED ? ", ESTIMATED" : "");
-}
-
-static void write_latency(struct buf *page, const struct subject *s)
-{
-    write_metric(page, &s->survey.metrics[TALLY_TOTAL_S], "s");
-}
-
-static void write_separated(struct buf *page, const char *text, bool *first)
-{
-    if (!text || !*text)
-        return;
-    buf_adds(page, *first ? "" : " \xC2\xB7 ");
-    write_text(page, text);
-    *first = false;
-}
-
-static void write_under_title(struct buf *page, const struct subject *s)
-{
-    const char *gpu = subject_text(s, "gpu_info.name");
-    const char *title = subject_text(s, "dataset_name");
-    bool first = true;
-
-    buf_adds(page, "<p class=\"sub\">");
-    write_separated(page, subject_text(s, "hardware_label"), &first);
-    write_separated(page, gpu ? gpu : subject_text(s, "system_info.cpu_brand"), &first);
-    write_separated(page, title ? title : subject_text(s, "dataset"), &first);
-    buf_adds(page, first ? "" : " \xC2\xB7 ");
-    html_count(page, s->survey.tally.records);
-    buf_adds(page, s->survey.tally.records == 1 ? " query" : " queries");
-    if (s->survey.tally.failed > 0) {
-        buf_adds(page, ", <strong>");
-        html_count(page, s->survey.tally.failed);
-        buf_adds(page, " failed</strong>");
-    }
-    first = false;
-    write_separated(page, subject_text(s, "started_at"), &first);
-    buf_adds(page, "</p>\n");
-}
-
-static void write_card(struct buf *page, const struct subject *s, bool alone)
-{
-    static const char *const words[] = {"\xE2\x9C\x93 VALID: measured as it should be",
-                                        "\xE2\x96\xB2 DEGRADED: usable, with less certainty",
-                                        "\xE2\x9C\x97 INVALID: do not use the energy figures"};
-    const char *model = run_model(s->run);
-
-    buf_addf(page, "<article class=\"card\">\n<h%d>", alone ? 1 : 2);
-    write_text(page, model && *model ? model : "unnamed model");
-    buf_addf(page, "</h%d>\n", alone ? 1 : 2);
-    write_under_title(page, s);
-    buf_addf(page, "<p class=\"verdict %s\">%s</p>\n<dl class=\"big\">\n",
-             validity_name(s->verdict), words[s->verdict]);
-    write_figure(page, "Accuracy", write_accuracy, s);
-    write_figure(page, "Energy per answer", write_mean_energy, s);
-    write_figure(page, "Intelligence per watt", write_ipw, s);
-    write_figure(page, "Latency, median", write_latency, s);
-    buf_adds(page, "</dl>\n</article>\n");
-}
-
-void facts_headline(struct buf *page, const struct subject *s, size_t n)
-{
-    if (n == 1) {
-        write_card(page, s, true);
-        return;
-    }
-    buf_addf(page, "<h1>%zu runs side by side</h1>\n<div class=\"cards\">\n", n);
-    for (size_t i = 0; i < n; i++)
-        write_card(page, &s[i], false);
-    buf_adds(page, "</div>\n");
-}
-
 /* ---- what was measured ---- */
 
 static void write_run_title(struct buf *page, const struct subject *s, size_t n)
@@ -472,7 +345,7 @@ static void write_run_title(struct buf *page, const struct subject *s, size_t n)
     if (n < 2)
         return;
     buf_adds(page, "<h3>");
-    write_text(page, s->name);
+    facts_text(page, s->name);
     buf_adds(page, "</h3>\n");
 }
 
@@ -481,12 +354,12 @@ static void write_reason(struct buf *page, const char *code, const char *text, i
 {
     buf_adds(page, "<li>");
     if (text) {
-        write_text(page, text);
+        facts_text(page, text);
         buf_adds(page, " <span class=\"bounds\">(");
         html_text(page, code);
         buf_adds(page, ")</span>");
     } else {
-        write_text(page, code);
+        facts_text(page, code);
     }
     if (records > 0) {
         buf_adds(page, ": ");
@@ -565,7 +438,7 @@ static void write_channels(struct buf *page, const struct subject *s, size_t n)
     buf_adds(page, "<details><summary>Sensors");
     if (n > 1) {
         buf_adds(page, " of ");
-        write_text(page, s->name);
+        facts_text(page, s->name);
     }
     buf_adds(page, "</summary>\n<div class=\"scroll\"><table class=\"stats words\"><thead><tr>"
                    "<th scope=\"col\">Rail</th><th scope=\"col\">Channel</th>"
@@ -626,7 +499,7 @@ void facts_metrics(struct buf *page, const struct subject *s, size_t n)
         buf_adds(page, "<details><summary>All statistics");
         if (n > 1) {
             buf_adds(page, " of ");
-            write_text(page, s[i].name);
+            facts_text(page, s[i].name);
         }
         buf_adds(page, "</summary>\n");
         write_statistics(page, &s[i]);
@@ -661,7 +534,7 @@ void facts_repeat(struct buf *page, const struct subject *s, size_t n)
             buf_adds(page, "</pre></details>\n");
         }
         buf_adds(page, "<p class=\"note\">Directory: ");
-        write_text(page, run_dir(s[i].run));
+        facts_text(page, run_dir(s[i].run));
         buf_adds(page, "</p>\n");
     }
 }
